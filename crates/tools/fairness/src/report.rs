@@ -15,6 +15,8 @@ use serde::Serialize;
 pub struct FairnessOutput {
     /// Figures computed from the record.
     pub summary: Summary,
+    /// Whether the shares are equal, and a target was reached, in sentences.
+    pub answer: Vec<String>,
     /// Counts of all intervals.
     pub record: Record,
     /// Warnings for the reader of the figures.
@@ -27,6 +29,7 @@ impl FairnessOutput {
     /// The output for a record.
     pub fn of(record: Record, error: Option<String>) -> Self {
         let (summary, warnings) = (Summary::of(&record), words::warnings(&record));
-        Self { summary, record, warnings, error }
+        let answer = words::answer(&summary);
+        Self { summary, answer, record, warnings, error }
     }
 }

@@ -4,6 +4,7 @@ use crate::results::{
     Counted, EffectiveFrom, Ending, Flow, RadioSample, Record, StationSummary, Summary,
 };
 use fairwave_lab::means::MeanSummary;
+use fairwave_lab::report::answer::text;
 use fairwave_lab::stats::mean;
 use fairwave_text::Table;
 use fairwave_units::several;
@@ -21,7 +22,51 @@ pub(crate) fn words(summary: &Summary, record: &Record) -> String {
         return "Nothing was measured.\n".to_owned();
     }
     let tables = stations(summary) + &path(record) + &radio(record);
-    tables + &sentences(summary).join("\n") + "\n"
+    let count = several(summary.stations.len(), "station");
+    let question = format!("How do {count} share the network?");
+    let answer = text(&question, &answer(summary));
+    tables + &sentences(summary).join("\n") + "\n\n" + &answer
+}
+
+/// The shares of the stations in one or two sentences: whether they are equal, who has least, and
+/// whether a target was reached.
+pub(crate) fn answer(summary: &Summary) -> Vec<String> {
+    let total = summary.total_mbps.map_or(0.0, |total| total.mean);
+    if total == 0.0 {
+        return vec!["That is not known, as nothing arrived.".to_owned()];
+    }
+    let count = summary.stations.len();
+    let least = summary.stations.iter().min_by(|a, b| a.mbps.mean.total_cmp(&b.mbps.mean));
+    let shares = match (summary.jain.filter(|_| count > 1), least) {
+        (Some(jain), Some(least)) if jain.mean < UNEQUAL => format!(
+            "Unequally: {} has least, {:.2} of {total:.2} Mbps, where an equal share is {:.2} \
+             (Jain's index {:.3}).",
+            least.name,
+            least.mbps.mean,
+            total / count as f64,
+            jain.mean
+        ),
+        (Some(jain), _) => {
+            format!("Nearly equally: {total:.2} Mbps together, Jain's index {:.3}.", jain.mean)
+        }
+        (None, _) => format!("One station alone has {total:.2} Mbps."),
+    };
+    let starved = several(summary.starved_flows.len(), "flow");
+    let starved = format!("{starved} had less than a tenth of an equal share.");
+    let starved = (!summary.starved_flows.is_empty()).then_some(starved);
+    [Some(shares), starved.or_else(|| reached(summary))].into_iter().flatten().collect()
+}
+
+/// Whether the stations reached their target.
+fn reached(summary: &Summary) -> Option<String> {
+    let target = summary.target?;
+    let shares = summary.stations.iter().filter_map(|station| Some(station.achievement?.mean));
+    let least = shares.min_by(f64::total_cmp)?;
+    Some(format!(
+        "The station furthest from its target of {:.2} Mbps has it in {:.0} % of the intervals.",
+        target.mbps,
+        100.0 * least
+    ))
 }
 
 /// Round-trip times, retransmissions and jitter by station; empty without samples.

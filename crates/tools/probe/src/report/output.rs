@@ -1,6 +1,6 @@
 //! Types of the output of `fairwave probe HOST --json`.
 
-use super::words::warnings;
+use super::words::{answer, warnings};
 use crate::{Buffer, Interval, Kind, Latency, Leg, Measured, Percentiles, Way};
 use fairwave_units::BitRate;
 use schemars::JsonSchema;
@@ -53,6 +53,8 @@ pub struct ProbeOutput {
     /// Relative rate by which the server's clock runs faster than this host's; corrected in all
     /// delays.
     pub drift_ppm: f64,
+    /// How long a call waits beside a load in that direction, and a remedy, in sentences.
+    pub answer: Vec<String>,
     /// The numbers from which `kind` was determined, in sentences.
     pub evidence: Vec<String>,
     /// Warnings for the reader of the figures.
@@ -188,6 +190,7 @@ impl ProbeOutput {
                 round_trip: (sent > 0).then(|| lost as f64 / sent as f64),
             },
             drift_ppm: found.drift_ppm,
+            answer: answer(found),
             evidence: found.evidence.clone(),
             warnings: warnings(found),
             error,

@@ -2,6 +2,7 @@
 
 use crate::sizes::{LARGE, ip_bytes};
 use crate::{Buffer, HeldBack, Kind, Latency, Leg, Loaded, Measured, Way};
+use fairwave_lab::report::answer::text;
 use fairwave_units::BitRate;
 
 /// Maximum one-way delay, from mouth to ear, that ITU-T G.114 recommends for a conversation, in
@@ -13,7 +14,6 @@ const OFTEN: u64 = 100;
 /// The findings.
 pub(crate) fn words(host: &str, found: &Measured) -> String {
     let mut lines = vec![buffer(host, found)];
-    lines.extend(consequence(found));
     lines.extend(carried(found));
     lines.extend(round_trip("while nothing else is sent", &found.idle));
     lines.extend(round_trip("beside an upload", &found.up));
@@ -21,7 +21,54 @@ pub(crate) fn words(host: &str, found: &Measured) -> String {
     lines.extend(round_trip("beside both", &found.both));
     lines.extend(lost(&found.there, "there"));
     lines.extend(lost(&found.back, "back"));
-    lines.join("\n") + "\n"
+    let found = text(&question(host, found), &answer(found));
+    lines.join("\n") + "\n\n" + &found
+}
+
+/// The question that a probe answers.
+fn question(host: &str, found: &Measured) -> String {
+    let way = match found.way {
+        Way::There => "to",
+        Way::Back => "from",
+    };
+    format!("How long does a call wait beside {} {way} {host}?", loaded(found).0)
+}
+
+/// The answer to the question, in one or two sentences: the wait of a call, and the remedy.
+pub(crate) fn answer(found: &Measured) -> Vec<String> {
+    let Some(ms) = call_wait_ms(found) else {
+        let rate = found.rate.map_or(0.0, BitRate::as_mbps_f64);
+        let unknown = match found.kind {
+            Some(Kind::NoneFound) => format!(
+                "It waits nowhere at {rate:.0} Mbps, as no buffer fills; whether one fills at a \
+                 higher rate is not known."
+            ),
+            _ => "That is not known: too few packets came back.".to_owned(),
+        };
+        return vec![unknown];
+    };
+    let wait = match ms {
+        ms if ms < 1.0 => "less than 1 ms".to_owned(),
+        ms if ms < 1e3 => format!("{ms:.0} ms"),
+        ms => format!("{:.1} s", ms / 1e3),
+    };
+    let (load, _) = loaded(found);
+    let verdict = if ms < RECOMMENDED_MS { "less" } else { "more" };
+    let wait = format!(
+        "A video call beside {load} waits {wait}, {verdict} than the {RECOMMENDED_MS:.0} ms that \
+         ITU-T G.114 recommends for a whole path."
+    );
+    let remedy = "A smaller buffer, or a queue for each flow (FQ-CoDel, CAKE), shortens the wait.";
+    let remedy = (ms >= RECOMMENDED_MS).then(|| remedy.to_owned());
+    [Some(wait), remedy].into_iter().flatten().collect()
+}
+
+/// The load in the measured direction, and round trips beside it.
+fn loaded(found: &Measured) -> (&'static str, &Latency) {
+    match found.way {
+        Way::There => ("an upload", &found.up),
+        Way::Back => ("a download", &found.down),
+    }
 }
 
 /// Round-trip times under a load, and the pings that were lost; `None` if there were no pings.
@@ -99,32 +146,19 @@ fn buffer(host: &str, found: &Measured) -> String {
     )
 }
 
-/// The effect on a call. If greetings were sent during a load, their wait is used: with a queue for
-/// each station or flow, a call does not wait behind the train that filled another queue.
-fn consequence(found: &Measured) -> Option<String> {
-    let (load, beside) = match found.way {
-        Way::There => ("an upload", &found.up),
-        Way::Back => ("a download", &found.down),
-    };
+/// Wait of a call beside a load. If greetings were sent during a load, their wait is used: with a
+/// queue for each station or flow, a call does not wait behind the train that filled another queue.
+fn call_wait_ms(found: &Measured) -> Option<f64> {
+    let (_, beside) = loaded(found);
     let waited =
         beside.ms.zip(found.idle.ms).map(|(beside, idle)| (beside.p50 - idle.p50).max(0.0));
-    let ms = match found.kind {
+    match found.kind {
         // Without a full buffer there is no wait to report. Per-station queues and AQM keep a
         // call's packets from waiting behind the train, so only the greetings' own wait counts.
-        Some(Kind::NoneFound) => return None,
-        Some(Kind::PerStation | Kind::Aqm) => waited?,
-        _ => waited.or(found.buffer.map(|buffer| buffer.ms.value))?,
-    };
-    let wait = match ms {
-        ms if ms < 1.0 => "less than 1 ms".to_owned(),
-        ms if ms < 1e3 => format!("{ms:.0} ms"),
-        ms => format!("{:.1} s", ms / 1e3),
-    };
-    let verdict = if ms < RECOMMENDED_MS { "less" } else { "more" };
-    Some(format!(
-        "A video call beside {load} waits {wait} there, {verdict} than the {RECOMMENDED_MS:.0} ms \
-         that ITU-T G.114 recommends for a whole path."
-    ))
+        Some(Kind::NoneFound) => None,
+        Some(Kind::PerStation | Kind::Aqm) => waited,
+        _ => waited.or(found.buffer.map(|buffer| buffer.ms.value)),
+    }
 }
 
 /// Warnings about the figures.
@@ -255,18 +289,22 @@ mod tests {
     #[test]
     fn a_call_waits_as_long_as_greetings_beside_the_load() {
         let cases = [
-            (Kind::Packets, Some(112.0), Some("waits 110 ms there, less than the 150 ms")),
-            (Kind::Packets, Some(1_202.0), Some("waits 1.2 s there, more than the 150 ms")),
-            (Kind::Packets, None, Some("waits 115 ms there")),
-            (Kind::PerStation, Some(2.1), Some("waits less than 1 ms there")),
-            (Kind::PerStation, None, None),
-            (Kind::Aqm, Some(8.0), Some("waits 6 ms there")),
-            (Kind::NoneFound, Some(2.0), None),
+            (Kind::Packets, Some(112.0), "waits 110 ms, less than the 150 ms"),
+            (Kind::Packets, Some(1_202.0), "waits 1.2 s, more than the 150 ms"),
+            (Kind::Packets, None, "waits 115 ms, less"),
+            (Kind::PerStation, Some(2.1), "waits less than 1 ms, less"),
+            (Kind::PerStation, None, "That is not known"),
+            (Kind::Aqm, Some(8.0), "waits 6 ms, less"),
+            (Kind::NoneFound, Some(2.0), "as no buffer fills"),
         ];
-        for (kind, beside_ms, printed) in cases {
-            let words = words("ap", &found(kind, beside_ms));
-            assert_eq!(words.contains("A video call"), printed.is_some(), "{words}");
-            assert!(printed.is_none_or(|printed| words.contains(printed)), "{kind:?}: {words}");
+        for (kind, beside_ms, expected) in cases {
+            let found = found(kind, beside_ms);
+            let (words, answer) = (words("ap", &found), answer(&found).join(" "));
+            assert!(answer.contains(expected), "{kind:?}: {answer}");
+            let end = format!("How long does a call wait beside an upload to ap?\n{answer}\n\n");
+            assert!(words.ends_with(&end), "{words}");
+            let is_long = beside_ms.is_some_and(|ms| ms > 200.0);
+            assert_eq!(answer.contains("FQ-CoDel"), is_long, "{answer}");
         }
         let managed = words("ap", &found(Kind::Aqm, Some(8.0)));
         assert!(managed.contains("no size to find"), "{managed}");
