@@ -178,6 +178,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
         determinism(&shared.program("fairwave"))
     })?;
     steps.step("every scenario is valid", check_scenarios)?;
+    steps.step("figures of the models", || run(figures(&["--check"])))?;
     steps.step("module for browsers", laboratory::module)?;
     steps.step("page of the laboratory", laboratory::page)?;
     steps.step("same bytes: module and command", laboratory::same)?;
@@ -191,6 +192,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
         steps.step("static executable in an empty root", package::static_executable)?;
         steps.step("crates compile from their packages", package::crates)?;
         steps.step("fuzz targets compile", check_fuzz_targets)?;
+        steps.step("rustdoc without a warning", rustdoc)?;
         steps.step("simulator against theory, in release", || {
             run(cargo(&["test", "--release", "-p", "fairwave-sim", "--test", "it", "validation::"]))
         })?;
@@ -336,6 +338,21 @@ pub(crate) fn check_fuzz_targets() -> Outcome {
     run(check)
 }
 
+/// Documents the crates of the workspace, without a warning.
+fn rustdoc() -> Outcome {
+    let mut doc = cargo(&["doc", "--quiet", "--no-deps", "--workspace", WITH_KERNEL_CC]);
+    doc.env("RUSTDOCFLAGS", "-Dwarnings");
+    run(doc)
+}
+
+/// The script that draws the figures of the models, by runs of the release build.
+fn figures(options: &[&str]) -> Command {
+    let fairwave = workspace::target().join("release/fairwave");
+    let mut draw = command("python3", &["site/figures.py", &fairwave.to_string_lossy()]);
+    draw.args(options);
+    draw
+}
+
 /// Fuzzes every target for a number of seconds.
 pub(crate) fn fuzz(seconds: u32) -> Outcome {
     let targets = fuzz_targets()?;
@@ -362,15 +379,25 @@ fn fuzz_targets() -> Result<Vec<String>, String> {
     Ok(paths.iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect())
 }
 
-/// Rewrites generated files: the schema and the reference page in `docs`, the rest below
-/// `target/gen`.
+/// Pages of the manual that the command prints, and the lists that they are.
+const REFERENCE: [(&str, &str); 3] = [
+    ("docs/scenario.md", "reference"),
+    ("docs/commands.md", "commands"),
+    ("docs/json-fields.md", "fields"),
+];
+
+/// Rewrites generated files: schemas and reference pages in `docs`, the rest below `target/gen`.
 pub(crate) fn generate() -> Outcome {
     run(release_build(false))?;
     for name in schemas()? {
         let file = format!("docs/{name}.schema.json");
         save(&mut fairwave("release", &["list", "schema", &name]), &file)?;
     }
-    save(&mut fairwave("release", &["list", "reference"]), "docs/scenario.md")?;
+    for (page, list) in REFERENCE {
+        save(&mut fairwave("release", &["list", list]), page)?;
+    }
+    save(&mut command("python3", &["crates/python/reference.py"]), "docs/python-api.md")?;
+    run(figures(&[]))?;
     for shell in ["bash", "zsh", "fish"] {
         let file = format!("target/gen/fairwave.{shell}");
         save(&mut fairwave("release", &["completions", shell]), &file)?;

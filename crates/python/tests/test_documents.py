@@ -1,6 +1,8 @@
 """The examples of pages run as they stand there."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import matplotlib
@@ -36,3 +38,12 @@ def test_examples_run(page, tmp_path, monkeypatch):
 def test_the_environment_of_the_manual_runs():
     scope = run(ROOT / "docs/gym.md")
     assert scope["over"] and len(scope["info"]["goodput_bps"]) == 4
+
+
+def test_the_reference_of_the_package_is_current():
+    command = [sys.executable, "-B", ROOT / "crates/python/reference.py"]
+    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    kept = (ROOT / "docs/python-api.md").read_text(encoding="utf-8")
+    assert made == kept, "docs/python-api.md is out of date: `cargo xtask gen`"
+    missing = [name for name in fw.__all__ if f"fairwave.{name}" not in kept]
+    assert missing == ["__version__"]

@@ -50,16 +50,33 @@ enum Listing {
     Schema,
     /// The reference page of scenario files, in Markdown
     Reference,
+    /// The reference page of commands, their options and exit codes, in Markdown
+    Commands,
+    /// The reference page of JSON outputs, field by field, in Markdown
+    Fields,
+}
+
+/// Pages that are views of the table of commands.
+pub(super) struct Pages {
+    pub(super) commands: fn() -> String,
+    pub(super) fields: fn() -> String,
 }
 
 /// Prints one list.
-pub(super) fn run(common: &Common, args: &List, schemas: &[Schema]) -> Result<(), Failure> {
+pub(super) fn run(
+    common: &Common,
+    args: &List,
+    schemas: &[Schema],
+    pages: &Pages,
+) -> Result<(), Failure> {
     let Some(what) = args.what else { return print(common, kinds()) };
     if args.of.is_some() && what != Listing::Schema {
         return Err(Failure::Usage("only `list schema` takes what it is the schema of".to_owned()));
     }
     let items = match what {
         Listing::Reference => return Ok(output::print(&fairwave_scenario::reference())?),
+        Listing::Commands => return Ok(output::print(&(pages.commands)())?),
+        Listing::Fields => return Ok(output::print(&(pages.fields)())?),
         Listing::Schema => {
             let name = args.of.as_deref().unwrap_or("scenario");
             let known = schemas.iter().find(|schema| schema.name == name);

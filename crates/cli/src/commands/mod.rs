@@ -31,6 +31,7 @@ mod probe;
 #[cfg(target_os = "linux")]
 mod proxy;
 mod query;
+mod reference;
 mod reproduce;
 mod run;
 #[cfg(target_os = "linux")]
@@ -309,7 +310,11 @@ fn schemas() -> Vec<Schema> {
 // Views of the whole table get it as an argument: a file of a command must not use this one, which
 // uses it.
 fn list(common: &Common, list: &list::List) -> Result<(), Failure> {
-    list::run(common, list, &schemas())
+    let pages = list::Pages {
+        commands: || reference::commands(definition(), EXIT_CODES),
+        fields: || reference::fields(&schemas()),
+    };
+    list::run(common, list, &schemas(), &pages)
 }
 
 fn explain(common: &Common, explain: &explain::Explain) -> Result<(), Failure> {

@@ -164,10 +164,19 @@ fn the_schema_in_docs_is_the_one_the_command_prints() {
 #[test]
 fn the_reference_in_docs_is_the_one_the_command_prints() {
     let place = scratch();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
-    let (printed, _) = ends_with(0, place.path(), &["list", "reference"]);
-    let kept = fs::read_to_string(path).expect("docs/scenario.md");
-    assert!(kept == printed, "docs/scenario.md is out of date: `cargo xtask gen`");
+    let pages = [
+        ("scenario.md", "reference"),
+        #[cfg(all(target_os = "linux", feature = "kernel-cc"))]
+        ("commands.md", "commands"),
+        #[cfg(all(target_os = "linux", feature = "kernel-cc"))]
+        ("json-fields.md", "fields"),
+    ];
+    for (page, list) in pages {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+        let (printed, _) = ends_with(0, place.path(), &["list", list]);
+        let kept = fs::read_to_string(path).expect(page);
+        assert!(kept == printed, "docs/{page} is out of date: `cargo xtask gen`");
+    }
 }
 
 #[test]
