@@ -10,10 +10,11 @@ const PAGE: &str = "docs/tutorials/home-network.md";
 const FIGURE: &str = "docs/tutorials/home-network.svg";
 const SCENARIO: &str = "scenarios/home.toml";
 /// Tutorials for newcomers, each of which continues the one before in the same directory.
-const FIRST: [&str; 3] = [
+const FIRST: [&str; 4] = [
     "docs/tutorials/first-scenario.md",
     "docs/tutorials/read-a-run.md",
     "docs/tutorials/judge-a-claim.md",
+    "docs/tutorials/analyse-a-capture.md",
 ];
 
 fn root() -> PathBuf {
@@ -149,7 +150,7 @@ fn the_first_tutorials_print_what_they_show() {
     let place = scratch();
     type_scenario(place.path());
     FIRST.iter().for_each(|page| compare(page, place.path()));
-    for made in ["first.html", "queue.svg", "claim.html"] {
+    for made in ["first.html", "queue.svg", "claim.html", "traced/report.html"] {
         assert!(place.path().join(made).exists(), "{made}");
     }
     let sides = ["250_packets", "__discipline___fq-codel__"];
