@@ -16,9 +16,10 @@ export class Range {
   set(from, to) {
     const [low, high] = this.bounds;
     const length = Math.min(Math.max(to - from, (high - low) * 1e-9), high - low);
-    const isAll = length === high - low;
-    const start = isAll ? low : Math.min(Math.max(from, low), high - length);
-    const end = isAll ? high : start + length;
+    // `high - length` of the whole length can differ from `low` by rounding.
+    const isWhole = length === high - low;
+    const start = isWhole ? low : Math.min(Math.max(from, low), high - length);
+    const end = isWhole ? high : start + length;
     if (start === this.from && end === this.to) return;
     [this.from, this.to] = [start, end];
     for (const listener of this.listeners) listener(this);

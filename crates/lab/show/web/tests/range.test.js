@@ -35,3 +35,12 @@ test("a range has a length", () => {
   assert.ok(range.to > range.from);
   assert.ok(new Range(3, 3).to > 3);
 });
+
+test("all is shown again where the bounds are no round numbers", () => {
+  for (let low = 0.1; low < 3; low += 0.1) {
+    const range = new Range(low, low * 7 + 0.3);
+    range.zoom(0.5);
+    range.reset();
+    assert.ok(range.isAll, `${range.bounds}`);
+  }
+});
