@@ -11,6 +11,7 @@ use crate::report::{
 use crate::tasks::{on_runtime, std_of, stopped};
 use crate::udp::{Application, Bound};
 use bytes::Bytes;
+use fairwave_console::live::{Latest, LiveSocket};
 use fairwave_console::peer::resolve;
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_dccp::{Ccid, QueueLimits, WhenFull};
@@ -53,14 +54,17 @@ pub(crate) fn run(console: &dyn Console, relay: &Relay) -> Result<(), Failure> {
         return Err(Failure::Usage("--deadline has to be more than 0".to_owned()));
     }
     let stop = console.stop()?;
-    let (opened, (bound, rates)) = open(console, request(relay, with), || {
+    let (opened, (bound, rates, live)) = open(console, request(relay, with), || {
         let bound = match with {
             Addressee::Server(_) => Bound::listening(application, relay.rtcp)?,
             Addressee::Anybody(_) => Bound::towards(application, relay.rtcp)?,
         };
         let rates = relay.rate_socket.as_deref().map(RateListening::open).transpose()?;
-        Ok((bound, rates))
+        Ok((bound, rates, LiveSocket::open("dccp relay")))
     })?;
+    let latest = Latest::default();
+    let figures = latest.clone();
+    live.map_or(Ok(()), |live| live.publish(move || figures.get())).map_err(Failure::run)?;
     let at = match with {
         Addressee::Server(_) => application,
         Addressee::Anybody(at) if relay.encapsulate => SocketAddr::new(at.ip(), relay.udp_port),
@@ -73,6 +77,7 @@ pub(crate) fn run(console: &dyn Console, relay: &Relay) -> Result<(), Failure> {
             relay,
             application: Application::new(bound).map_err(Failure::run)?,
             rates: rates.map(Rates::new).transpose().map_err(Failure::run)?,
+            latest,
             connection: None,
             figures: Figures::new(endpoint.now()),
             endpoint,
@@ -131,6 +136,7 @@ struct UnderWay<'a> {
     endpoint: Endpoint,
     application: Application,
     rates: Option<Rates>,
+    latest: Latest,
     connection: Option<Connection>,
     figures: Figures,
 }
@@ -267,7 +273,7 @@ impl UnderWay<'_> {
         }
     }
 
-    /// Tells the encoder its rate, and the clients of the socket all figures.
+    /// Sends the encoder its rate, and other programs all figures.
     fn tell(&mut self) {
         let line = self.line();
         for one in &line.handovers {
@@ -281,6 +287,7 @@ impl UnderWay<'_> {
         if let Some(rates) = &self.rates {
             rates.publish(&line);
         }
+        self.latest.set(json!(line));
     }
 
     fn line(&mut self) -> RateLine {

@@ -6,7 +6,7 @@ mod relayed;
 mod words;
 
 pub use output::{ConnectionOutput, DccpOutput, HandoverOutput, KnownOutput, SampleOutput};
-pub(crate) use output::{Watched, mbps};
+pub(crate) use output::{LiveConnection, LiveOutput, Watched, mbps};
 pub(crate) use page::page;
 pub use relayed::{CountOutput, LostOutput, RateLine, RelayOutput};
 pub(crate) use relayed::{rate_words, relay_words};

@@ -3,10 +3,12 @@
 use crate::open::{Opened, open, with_line};
 use crate::options::{Ends, Send, Serve};
 use crate::report::{
-    COLUMNS, ConnectionOutput, DccpOutput, HandoverOutput, Watched, line, row, summary,
+    COLUMNS, ConnectionOutput, DccpOutput, HandoverOutput, LiveConnection, LiveOutput, Watched,
+    line, row, summary,
 };
 use crate::source::Traffic;
 use crate::tasks::{on_runtime, std_of, stopped};
+use fairwave_console::live::{Latest, LiveSocket};
 use fairwave_console::peer::resolve;
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_dccp::Ccid;
@@ -39,7 +41,8 @@ pub(crate) fn serve(console: &dyn Console, serve: &Serve) -> Result<(), Failure>
     let mut session = Session::new(console, &serve.ends, None)?;
     session.sends = serve.both;
     let stop = console.stop()?;
-    let (opened, ()) = open(console, request, || Ok(()))?;
+    let (opened, live) = open(console, request, || Ok(LiveSocket::open("dccp serve")))?;
+    session.publish(live)?;
     // Over IP the port is that of DCCP, and inside UDP that of UDP.
     let port = if serve.ends.udp { serve.ends.udp_port } else { address.port() };
     let at = SocketAddr::new(address.ip(), port);
@@ -60,7 +63,8 @@ pub(crate) fn send(console: &dyn Console, send: &Send) -> Result<(), Failure> {
     let request = request(&send.ends, Addressee::Server(server), &[send.ccid]);
     let session = Session::new(console, &send.ends, Some(server))?;
     let stop = console.stop()?;
-    let (opened, ()) = open(console, request, || Ok(()))?;
+    let (opened, live) = open(console, request, || Ok(LiveSocket::open("dccp send")))?;
+    session.publish(live)?;
     console.inform(&format!("Connecting to {server}{}\n", behind(&send.ends)))?;
     on_runtime(session.run(opened, send.time, true, &stop))
 }
@@ -104,6 +108,8 @@ struct Session<'a> {
     done: Vec<ConnectionOutput>,
     /// Reason why there was no connection.
     refused: Option<String>,
+    /// Figures for other programs.
+    latest: Latest,
 }
 
 impl<'a> Session<'a> {
@@ -119,7 +125,23 @@ impl<'a> Session<'a> {
         let csv = ends.csv.as_deref().map(created).transpose()?;
         let (open, done) = (BTreeMap::new(), Vec::new());
         let (sends, refused) = (server.is_some(), None);
-        Ok(Self { console, ends, server, sends, csv, open, done, refused })
+        let latest = Latest::default();
+        let session = Self { console, ends, server, sends, csv, open, done, refused, latest };
+        session.show(Vec::new());
+        Ok(session)
+    }
+
+    /// Answers requests of other programs with the latest figures.
+    fn publish(&self, socket: Option<LiveSocket>) -> Result<(), Failure> {
+        let latest = self.latest.clone();
+        let figures = move || latest.get();
+        socket.map_or(Ok(()), |socket| socket.publish(figures)).map_err(Failure::run)
+    }
+
+    /// Shows connections to other programs.
+    fn show(&self, connections: Vec<LiveConnection>) {
+        let (role, over) = (self.role(), self.over());
+        self.latest.set(json!(LiveOutput { role, over, connections, ended: self.done.len() }));
     }
 
     async fn run(
@@ -135,7 +157,7 @@ impl<'a> Session<'a> {
             None => self.as_server(&endpoint, is_once, stop).await,
         };
         carried?;
-        let is_client = self.is_client();
+        let (is_client, role, over) = (self.is_client(), self.role(), self.over());
         let closed = endpoint.close().await;
         self.collect(&endpoint)?;
         let (counts, ignored) = endpoint.counts();
@@ -146,8 +168,8 @@ impl<'a> Session<'a> {
             (Ok(()), None) => self.refused,
         };
         let printed = DccpOutput {
-            role: if is_client { "sender" } else { "receiver" }.to_owned(),
-            over: if self.ends.udp { "udp" } else { "ip" }.to_owned(),
+            role: role.to_owned(),
+            over: over.to_owned(),
             connections: self.done,
             ignored: ignored.broken + ignored.foreign + ignored.turned_away + counts.unreadable,
             dropped_here: counts.dropped_here,
@@ -235,6 +257,14 @@ impl<'a> Session<'a> {
         self.server.is_some()
     }
 
+    const fn role(&self) -> &'static str {
+        if self.is_client() { "sender" } else { "receiver" }
+    }
+
+    const fn over(&self) -> &'static str {
+        if self.ends.udp { "udp" } else { "ip" }
+    }
+
     fn ticks(&self) -> tokio::time::Interval {
         let interval = std_of(self.ends.interval);
         let mut ticks = interval_at(tokio::time::Instant::now() + interval, interval);
@@ -260,7 +290,7 @@ impl<'a> Session<'a> {
 
     fn sample(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
         let now = endpoint.now();
-        let mut texts = Vec::new();
+        let (mut texts, mut shown) = (Vec::new(), Vec::new());
         for open in self.open.values_mut() {
             let Some(account) = open.connection.account() else { continue };
             let sample = open.watched.sample(now, &account);
@@ -269,7 +299,9 @@ impl<'a> Session<'a> {
                 written.map_err(|error| Failure::Run(format!("--csv: {error}")))?;
             }
             texts.push(line(&open.watched.peer, &sample));
+            shown.push(LiveConnection { peer: open.watched.peer.clone(), sample });
         }
+        self.show(shown);
         texts.iter().try_for_each(|text| self.print(text))
     }
 

@@ -12,6 +12,7 @@ use crate::{PORT, diagnose, diagnosis, server};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand};
+use fairwave_console::live::LiveSocket;
 use fairwave_console::peer::{Pair, Secret, listen, options, prefix, resolve};
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_linux::{allow_open_files, become_ordinary_user};
@@ -336,11 +337,10 @@ fn run_client(
         Some(Transparent { listeners, rules }) => (listeners, Some(rules)),
         None => (Vec::new(), None),
     };
+    let socket = LiveSocket::open("shake connect");
     become_ordinary_user(&[]).map_err(Failure::run)?;
     let board = Board::default();
-    if let Some(at) = connect.prometheus {
-        prometheus::start(console, at, board.clone())?;
-    }
+    publish(console, connect.prometheus, socket, &board)?;
     let is_silent = console.is_json() || console.is_quiet() || connect.interval.is_some();
     let is_live = !is_silent && std::io::stdout().is_terminal();
     let plan = Plan {
@@ -371,6 +371,21 @@ fn run_client(
     drop((live, rules));
     let output = output?;
     console.show(&json!(output), &words(&output))
+}
+
+/// Gives the figures of `board` to other programs: as metrics, and to those of the same user.
+fn publish(
+    console: impl Console + Send + 'static,
+    metrics: Option<SocketAddr>,
+    socket: Option<LiveSocket>,
+    board: &Board,
+) -> Result<(), Failure> {
+    if let Some(at) = metrics {
+        prometheus::start(console, at, board.clone())?;
+    }
+    let board = board.clone();
+    let figures = move || json!(board.shown().output);
+    socket.map_or(Ok(()), |socket| socket.publish(figures)).map_err(Failure::run)
 }
 
 /// Priorities of the interfaces, in their order.

@@ -139,6 +139,28 @@ pub struct SampleOutput {
     pub known: KnownOutput,
 }
 
+/// Figures of `dccp send` and `dccp serve` while they run, for other programs.
+#[derive(Serialize)]
+pub(crate) struct LiveOutput {
+    /// As in [`DccpOutput`].
+    pub(crate) role: &'static str,
+    /// As in [`DccpOutput`].
+    pub(crate) over: &'static str,
+    /// The open connections.
+    pub(crate) connections: Vec<LiveConnection>,
+    /// Number of connections that ended.
+    pub(crate) ended: usize,
+}
+
+/// An open connection.
+#[derive(Serialize)]
+pub(crate) struct LiveConnection {
+    pub(crate) peer: String,
+    /// Its latest sample.
+    #[serde(flatten)]
+    pub(crate) sample: SampleOutput,
+}
+
 /// A connection while it is open.
 pub(crate) struct Watched {
     pub(crate) peer: String,
