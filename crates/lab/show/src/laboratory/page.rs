@@ -114,16 +114,18 @@ impl Engine<'_> {
     }
 }
 
-/// Descriptions of the keys that the form offers: those of the top level and of the tables there.
+/// Descriptions of all keys, for completion and for the form. The form offers as settings the keys
+/// of the top level and of the tables there.
 fn keys() -> Vec<Value> {
     let tables = fairwave_scenario::tables();
-    let offered = |key: &str| !key.contains('.') && !WITHOUT_FORM.contains(&key);
+    let is_setting = |key: &str| !key.contains('.') && !WITHOUT_FORM.contains(&key);
     let mut keys = Vec::new();
-    for table in tables.iter().filter(|table| offered(&table.key)) {
+    for table in &tables {
         for key in &table.keys {
             let conditions: Vec<&String> = table.conditions.iter().chain(&key.conditions).collect();
             keys.push(json!({ "table": table.key, "key": key.key, "conditions": conditions,
-                "about": key.about, "words": key.words, "default": key.default }));
+                "about": key.about, "words": key.words, "default": key.default,
+                "example": key.example, "isSetting": is_setting(&table.key) }));
         }
     }
     keys

@@ -63,6 +63,27 @@ async function runs(page) {
   await drawn(page, 1);
 }
 
+/** All points of a sweep in a table, and a sweep that is cancelled. */
+async function sweep(page) {
+  await prepare(page);
+  const every = page.getByRole("button", { name: "Run all points" });
+  await every.click();
+  await said(page).filter({ hasText: "3 points were run." }).waitFor();
+  const rows = page.locator(".sweep tbody tr");
+  const labels = await rows.locator("th").allTextContents();
+  assert.deepEqual(labels.map(label => /\d+ Mbps/.exec(label)[0]), ["54 Mbps", "24 Mbps", "6 Mbps"]);
+  const sums = (await rows.locator("td:nth-of-type(2)").allTextContents()).map(Number);
+  assert.ok(sums[0] > sums[1] && sums[1] > sums[2], `a slow station costs all: ${sums}`);
+  await accessible(page, "sweep");
+  await prepare(page, "duration=2000 s");
+  await every.click();
+  await page.waitForFunction(() => document.querySelector("progress").value > 0);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await said(page).filter({ hasText: "The sweep was cancelled." }).waitFor();
+  await page.getByLabel("Settings instead").fill(`${SHORT}\nsweep.node.slow.data_rate=['6 Mbps']`);
+  await every.waitFor({ state: "hidden" });
+}
+
 /** A run that is cancelled, and another one after it. */
 async function cancel(page) {
   await prepare(page, "duration=2000 s");
@@ -109,6 +130,52 @@ async function form(page) {
   await page.locator(".topology svg[aria-label*='6 stations (fast1 … fast6)']").waitFor();
   const lines = await page.getByLabel("Settings instead").inputValue();
   assert.equal(lines.match(/node\.fast\.count/g).length, 1, lines);
+}
+
+/** A scenario written by keys alone, with the list of completions: headers, keys and values. */
+async function completes(page) {
+  const text = page.getByLabel("Text of the scenario");
+  const list = page.getByRole("listbox", { name: "Completions" });
+  const active = () => text.evaluate(area =>
+    document.getElementById(area.getAttribute("aria-activedescendant"))?.textContent);
+  await text.fill("duration = \"2 s\"\n");
+  await text.press("Control+End");
+  await text.pressSequentially("[ce");
+  await text.press("Control+Space");
+  assert.equal(await active(), "[cell]");
+  await text.press("Enter");
+  await list.waitFor({ state: "hidden" });
+  await text.press("Enter");
+  await text.pressSequentially("stan");
+  await text.press("Control+Space");
+  assert.equal(await active(), "standard");
+  // The key is followed by the list of its values.
+  await text.press("Enter");
+  assert.equal(await active(), "\"802.11a\"");
+  await text.press("ArrowDown");
+  await text.press("ArrowUp");
+  await text.press("ArrowUp");
+  assert.equal(await active(), "\"802.11ax\"");
+  await text.pressSequentially("\"802.11n");
+  assert.deepEqual(await list.getByRole("option").allTextContents(), ["\"802.11n\""]);
+  await accessible(page, "completion");
+  await text.press("Enter");
+  assert.match(await text.inputValue(), /\[cell\]\nstandard = "802.11n"$/);
+  await text.press("Enter");
+  await text.press("Control+Space");
+  const offered = await list.getByRole("option").allTextContents();
+  assert.ok(offered.includes("width") && !offered.includes("standard"), `${offered}`);
+  await text.press("Escape");
+  await list.waitFor({ state: "hidden" });
+  // What was completed can be undone, and a pointer chooses, too.
+  await text.pressSequentially("[[no");
+  await text.press("Control+Space");
+  await text.press("Escape");
+  await page.getByRole("button", { name: "Complete" }).click();
+  await list.getByRole("option", { name: "[[node]]" }).click();
+  await text.press("Control+z");
+  assert.match(await text.inputValue(), /\[\[no$/);
+  assert.ok(await text.evaluate(area => area === document.activeElement), "the focus stays");
 }
 
 /** A link carries scenario, settings, point and seed; a damaged one is refused. */
@@ -194,7 +261,7 @@ for (const settings of WINDOWS) {
     await accessible(page, "laboratory");
   }, { isServed: isServer });
 }
-const acts = { runs, cancel, errors, form, link, tours, keys };
+const acts = { runs, sweep, cancel, errors, form, completes, link, tours, keys };
 for (const [name, act] of Object.entries(acts)) {
   await open(name, address, WINDOWS[0], act, { isServed: isServer });
   process.stdout.write(`${name}: good\n`);

@@ -1,8 +1,10 @@
 // The form: scenario, settings, point and seed; its errors, and the run.
 
 import { h } from "../dom.js";
+import { Editor } from "./editor.js";
 import { KeyForm } from "./keys.js";
 import { fragmentOf, MAX_LENGTH } from "./link.js";
+import { all, MOST_POINTS, table } from "./points.js";
 import { save } from "./save.js";
 import { Topology } from "./topology.js";
 
@@ -18,15 +20,18 @@ export class Bench {
     const names = data.catalogue.map(({ name, question }) =>
       h("option", { value: name }, question ? `${name}: ${question}` : name));
     this.list = h("select", { change: () => this.choose(this.list.value) }, names);
-    this.text = h("textarea", { ...lines, rows: 16, input });
+    this.editor = new Editor(data.keys, { ...lines, id: "text", rows: 16, input });
+    this.text = this.editor.area;
     this.settings = h("textarea", { ...lines, rows: 2, input,
       placeholder: "node.sta.count = 8" });
-    this.keyForm = new KeyForm(data.keys, (key, value) => this.set(key, value));
+    const settings = data.keys.filter(({ isSetting }) => isSetting);
+    this.keyForm = new KeyForm(settings, (key, value) => this.set(key, value));
     this.topology = new Topology();
     this.seed = h("input", { type: "number", min: 0, step: 1, input });
     this.point = h("select", { change: () => this.check() });
     this.keep = h("input", { type: "checkbox" });
     this.start = button("Run", () => this.run(), "primary");
+    this.every = button("Run all points", () => this.runAll());
     this.stop = button("Cancel", () => this.cancel?.abort());
     this.stop.disabled = true;
     this.progress = h("progress", { max: 1, value: 0, "aria-label": "Progress of the run" });
@@ -43,12 +48,15 @@ export class Bench {
       save(this.file.split("/").pop(), this.text.value));
     return h("section", { class: "bench", "aria-label": "Scenario and settings" },
       labelled("Scenario", this.list, "wide-field"),
-      labelled("Text of the scenario, in TOML", this.text, "wide-field"), this.errors,
+      h("div", { class: "wide-field" }, h("label", { for: "text" },
+        "Text of the scenario, in TOML. Ctrl and Space complete keys and values."),
+      this.editor.element), h("div", null, button("Complete", () => this.editor.ask())),
+      this.errors,
       labelled("Settings instead of those in the text, one on a line", this.settings,
         "wide-field"), this.keyForm.element, this.topology.element,
       h("div", { class: "choices" }, this.pointLabel = labelled("Point of the sweep", this.point),
         labelled("Seed", this.seed), labelled("Keep earlier runs beside it", this.keep)),
-      h("div", { class: "choices" }, this.start, this.stop, this.progress, share, download),
+      h("div", { class: "choices" }, this.start, this.every, this.stop, this.progress, share, download),
       h("p", null, "The same run by the command: ", this.command), this.said);
   }
 
@@ -122,8 +130,10 @@ export class Bench {
     this.wanted = null;
     this.point.replaceChildren(...plan.points.map(({ label }, i) =>
       h("option", { value: i, selected: i === chosen }, label || "the only one")));
-    this.pointLabel.hidden = plan.points.length < 2;
-    this.start.disabled = Boolean(this.cancel);
+    const { length } = plan.points;
+    this.pointLabel.hidden = length < 2;
+    this.every.hidden = length < 2 || length > MOST_POINTS;
+    this.start.disabled = this.every.disabled = Boolean(this.cancel);
     this.said.textContent = plan.warnings.map(text => `Caution: ${text}.`).join(" ");
     this.keyForm.offer(plan.written);
     this.topology.show(plan.network);
@@ -140,7 +150,7 @@ export class Bench {
 
   /** Shows errors, each with a button that leads to its place. */
   refuse({ text, diagnostics }) {
-    this.start.disabled = diagnostics.length > 0;
+    this.start.disabled = this.every.disabled = diagnostics.length > 0;
     const parts = text.split("\n\n");
     const fits = parts.length === diagnostics.length;
     const found = diagnostics.map(({ file, line, column, width }, i) => h("li", null,
@@ -163,27 +173,44 @@ export class Bench {
   }
 
   /** Makes the run, and shows it. */
-  async run() {
-    await this.check();
-    if (this.start.disabled || this.cancel) return;
-    const request = this.request();
-    const cancel = this.cancel = new AbortController();
-    this.start.disabled = true;
-    this.stop.disabled = false;
-    this.said.textContent = "The run has begun.";
-    const begun = performance.now();
-    try {
-      const { answer, files } = await this.engine.run(request,
-        fraction => { this.progress.value = fraction; }, cancel.signal);
+  run() {
+    return this.work("The run", async (request, progress, signal) => {
+      const begun = performance.now();
+      const { answer, files } = await this.engine.run(request, progress, signal);
       if (answer.refused) this.refuse(answer.refused);
       else await this.finish(request, answer.run, files, (performance.now() - begun) / 1e3);
+    });
+  }
+
+  /** Makes the run of each point of the sweep, and shows their results in a table. */
+  runAll() {
+    return this.work("The sweep", async (request, progress, signal) => {
+      const { points } = this.plan;
+      const rows = await all(this.engine, request, points, progress, signal);
+      this.results.showSweep(table(rows, request));
+      this.said.textContent = `${points.length} points were run.`;
+    });
+  }
+
+  /** Does what takes a while, which the reader can cancel. */
+  async work(name, act) {
+    await this.check();
+    if (this.start.disabled || this.cancel) return;
+    const cancel = this.cancel = new AbortController();
+    const turn = isBusy => {
+      this.start.disabled = this.every.disabled = isBusy;
+      this.stop.disabled = !isBusy;
+    };
+    turn(true);
+    this.said.textContent = `${name} has begun.`;
+    try {
+      await act(this.request(), fraction => { this.progress.value = fraction; }, cancel.signal);
     } catch (error) {
-      if (error.name === "AbortError") this.said.textContent = "The run was cancelled.";
+      if (error.name === "AbortError") this.said.textContent = `${name} was cancelled.`;
       else this.complain(error.message);
     } finally {
       this.cancel = null;
-      this.start.disabled = false;
-      this.stop.disabled = true;
+      turn(false);
       this.progress.value = 0;
     }
   }

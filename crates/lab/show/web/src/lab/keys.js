@@ -27,7 +27,7 @@ export function settable(known, written) {
 const joined = (...parts) => parts.filter(Boolean).join(".");
 
 /** A default as a setting has it: a text without its quotes. */
-function unquoted(value) {
+export function unquoted(value) {
   return value?.replace(/^"(.*)"$/, "$1");
 }
 

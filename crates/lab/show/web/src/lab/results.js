@@ -23,8 +23,16 @@ export class Results {
     this.cards = [];
     this.made = 0;
     this.compared = h("div");
+    this.sweep = h("div");
     this.place = h("div", { class: "side" });
-    this.element = h("section", { "aria-label": "Results" }, this.compared, this.place);
+    this.element = h("section", { "aria-label": "Results" }, this.sweep,
+      this.compared, this.place);
+  }
+
+  /** Shows the table of a sweep instead of an earlier one. */
+  showSweep(element) {
+    this.sweep.replaceChildren(element);
+    element.scrollIntoView({ block: "nearest" });
   }
 
   clear() {
