@@ -3,7 +3,8 @@
 //   node tests/laboratory.js lab/index.html       a page with the module, from the file system
 //   node tests/laboratory.js http://127.0.0.1/..  the page of a server
 //
-// With FIGURE=1 it prints the time from the start of the page to the first figure.
+// With FIGURE=1 it prints the time from the start of the page to the first figure, and with
+// SHOTS=DIRECTORY it keeps pictures of the tours that answer questions.
 
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
@@ -236,6 +237,43 @@ async function tours(page) {
   }
 }
 
+/** Questions that a student answers by a tour alone: the sliders to move, by their numbers, and the
+ * sentence that has the answer. docs/laboratory.md has them in words. */
+const QUESTIONS = [
+  ["ack-loss", [[0, 4]], /7 flows below a tenth/],
+  ["ack-loss", [[0, 4], [2, 1]], /Jain's index 0\.9\d+\), up-sta16 has least/],
+  ["fairness", [[0, 5]], /the shares are even/],
+  ["fairness", [[0, 0], [2, 1]], /the shares are uneven/],
+  ["socps", [[0, 0]], /C1 gets 0\.03\d+ Mbps, and the 7 others 0\.09\d+ each/],
+  ["socps", [[0, 0], [1, 4]], /C1 gets 0 Mbps, and the 7 others 0\.22\d+ each/],
+  ["shake", [[0, 0]], /arrive after 99\.\d+ s: 28 % over link 1,/],
+  ["shake", [[0, 4]], /arrive after \d+\.\d+ s: \d+ % over link 1,/],
+  ["tfrc-handover", [[0, 1]], /the mobile gets 0\.3\d+ Mbps, and the 9 others 0\.3\d+ each/],
+  ["tfrc-handover", [[0, 4]], /the mobile gets 0\.\d+ Mbps, and the 9 others 0\.\d+ each/],
+];
+
+async function questions(page) {
+  for (const [study, moves, says] of QUESTIONS) {
+    const tour = page.locator(`#${study}`);
+    await tour.scrollIntoViewIfNeeded();
+    const handle = await tour.elementHandle();
+    const rest = () => page.waitForFunction(element =>
+      element.getAttribute("aria-busy") === "false", handle, { timeout: 120_000 });
+    await rest();
+    const sliders = tour.locator(".sliders input[type=range]");
+    for (const [number, step] of moves) {
+      const slider = sliders.nth(number);
+      if (await slider.inputValue() === String(step)) continue;
+      const figure = await tour.locator("figure").elementHandle();
+      await slider.fill(String(step));
+      await page.waitForFunction(element => !element.isConnected, figure, { timeout: 120_000 });
+      await rest();
+    }
+    assert.match(await tour.locator(".answer").textContent(), says, study);
+    if (process.env.SHOTS) await tour.screenshot({ path: `${process.env.SHOTS}/${study}.png` });
+  }
+}
+
 /** A run by keys alone, from the top of the page. */
 async function keys(page) {
   await prepare(page);
@@ -261,7 +299,7 @@ for (const settings of WINDOWS) {
     await accessible(page, "laboratory");
   }, { isServed: isServer });
 }
-const acts = { runs, sweep, cancel, errors, form, completes, link, tours, keys };
+const acts = { runs, sweep, cancel, errors, form, completes, link, tours, questions, keys };
 for (const [name, act] of Object.entries(acts)) {
   await open(name, address, WINDOWS[0], act, { isServed: isServer });
   process.stdout.write(`${name}: good\n`);

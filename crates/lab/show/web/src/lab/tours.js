@@ -20,8 +20,9 @@ const watcher = new IntersectionObserver(entries => {
 export function showTours(place, engine, data, open) {
   place.append(h("h2", null, "Five papers, to try"), h("p", null, "Each tour repeats an "
     + "experiment of a paper in a quick form: one seed, and less time than the paper's. The "
-    + "tables below the figures come from the study's full runs over the conditions that its "
-    + "paper leaves open."));
+    + "verdicts come from the study's full runs over the conditions that its paper leaves open, so "
+    + "that a tour can differ from its paper. Jain's index is 1 where all flows get the same, and "
+    + "one over their number where one gets all."));
   for (const paper of PAPERS) {
     const tour = new Tour(paper, engine, data, open);
     place.append(tour.element);
@@ -42,7 +43,9 @@ class Tour {
     } }, "Open as a scenario");
     this.element = h("article", { class: "tour", "aria-label": paper.title, id: paper.study },
       h("div", { class: "wide-part" }, h("h3", null, paper.title),
-        h("p", { class: "facts" }, paper.source), h("p", null, paper.says)),
+        h("p", { class: "facts" }, paper.source),
+        h("p", null, h("strong", null, "The paper: "), paper.says),
+        h("p", null, h("strong", null, "Our study: "), found(data.claims[paper.study]))),
       h("div", { class: "sliders" }, paper.sliders.map((slider, i) => this.slider(slider, i)),
         h("p", { class: "note" }, paper.look), h("div", null, show), this.said),
       this.figure, h("div", { class: "wide-part" }, verdicts(data.claims[paper.study], paper)));
@@ -93,6 +96,7 @@ class Tour {
     const run = new Run(tablesOf(answer, files), 0, page.content.runs[0].seconds);
     const { table, column, title, unit, of } = this.paper.figure;
     const series = run.has(table, column) ? await run.series(table, column) : [];
+    const chosen = this.paper.sliders.map(({ steps }, i) => steps[this.chosen[i]]);
     const shown = series.filter(({ name }) => !of || of.test(name));
     const chart = run.chart({ title, unit, series: shown, hidden: run.hiddenOf(table) });
     this.before?.close();
@@ -102,7 +106,8 @@ class Tour {
     const { isTransfer } = this.paper;
     const rows = isTransfer ? flows.map(({ name, completed_ns: at }) => [name, at ? at / 1e9 : null])
       : page.content.sheets[0].rows.map(([flow, mbps]) => [flow, Number(mbps)]);
-    this.figure.replaceChildren(h("p", { class: "answer" }, page.answer[0]), chart,
+    const words = this.paper.answer?.({ flows, series, chosen }) ?? page.answer[0];
+    this.figure.replaceChildren(h("p", { class: "answer" }, words), chart,
       this.bars(rows, isTransfer ? "seconds to the end" : "Mbps"));
     this.values = new Map(rows);
   }
@@ -117,6 +122,19 @@ class Tour {
     return sheet(`Each flow, before and after the change: ${this.paper.title}`,
       ["flow", "share of the largest", unit, "before the change"], cells);
   }
+}
+
+/** The verdicts of the study in a sentence. */
+function found(claims) {
+  const words = [["robust", "in nearly all set-ups"], ["conditional", "in some set-ups"],
+    ["nowhere", "in none"]];
+  const counts = words.map(([verdict, where]) =>
+    [claims.filter(one => one.verdict === verdict).length, where]);
+  const parts = counts.filter(([count]) => count > 0).map(([count, where]) =>
+    `${count} ${count === 1 ? "holds" : "hold"} ${where}`);
+  const left = claims.length - counts.reduce((sum, [count]) => sum + count, 0);
+  if (left > 0) parts.push(`${left} cannot be judged`);
+  return `of the paper's ${claims.length} claims ${parts.join(", ")}.`;
 }
 
 /** The verdicts of the study on the claims of the paper. */
