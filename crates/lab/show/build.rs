@@ -18,7 +18,7 @@ const MANIFESTS: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 /// Lines of a program's error that a warning repeats.
 const ERROR_LINES: usize = 3;
 /// Sources of bundles, and their names.
-const BUNDLES: [(&str, &str); 7] = [
+const BUNDLES: [(&str, &str); 8] = [
     ("src/main.js", "page.js"),
     ("src/page.css", "page.css"),
     ("src/figures/main.js", "figures.js"),
@@ -26,6 +26,7 @@ const BUNDLES: [(&str, &str); 7] = [
     ("src/lab/main.js", "lab.js"),
     ("src/lab/worker.js", "worker.js"),
     ("src/lab/lab.css", "lab.css"),
+    ("src/live/main.js", "live.js"),
 ];
 /// The file that names the scenarios of the tours.
 const PAPERS: &str = "web/src/lab/papers.js";

@@ -1,6 +1,7 @@
 //! `fairwave web`: requests that are refused, runs, and its end by force.
 
 use crate::common::{ends_with, fairwave, scratch, tiny, tiny_run};
+use crate::real::in_namespaces;
 use serde_json::{Value, json as value};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -247,6 +248,18 @@ fn a_page_is_written_only_with_a_module() {
     assert!(!page.contains(" src=") && !page.contains("<link"), "it loads nothing");
 }
 
+/// SHAKE, DCCP, an access point and an emulation on one host, seen in Chromium, and the end of one.
+#[test]
+fn its_page_shows_live_tools() {
+    let script = web().join("tests/live.js");
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/steered-home.toml");
+    let args = ["shows", script.to_str().expect("text"), home.to_str().expect("text")];
+    let Some(found) = in_namespaces("live.py", &args) else { return };
+    assert_eq!(found["code"], 0, "{found:#}");
+    let title = found["title"].as_str().expect("a title");
+    assert_eq!(found["said"], format!("{title}: ended\n"), "{found:#}");
+}
+
 /// The page of the server by pointer and keys, by axe, light and dark, wide and narrow.
 #[test]
 fn its_page_is_usable_in_a_browser() {
@@ -257,6 +270,9 @@ fn its_page_is_usable_in_a_browser() {
     );
     let place = scratch();
     let server = Server::start(place.path());
+    assert_eq!(server.of_page("GET", "live", &Value::Null).status, 200);
+    let figures = server.of_page("GET", "live/figures", &Value::Null);
+    assert!(figures.json().is_array(), "tools of other tests may run");
     let output = Command::new("node")
         .arg(web().join("tests/laboratory.js"))
         .arg(format!("http://{}/{}/", server.host, server.token))

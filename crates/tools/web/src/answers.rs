@@ -1,6 +1,7 @@
 //! Answers to requests that were admitted.
 
 use crate::guard::Guard;
+use crate::live::Live;
 use crate::runs::Runs;
 use fairwave_show::laboratory::{self, Engine};
 use http_body_util::channel::{Channel, Sender};
@@ -50,13 +51,15 @@ pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub(crate) struct Laboratory {
     pub(crate) guard: Guard,
     pub(crate) runs: Runs,
+    live: Live,
     places: Arc<Semaphore>,
 }
 
 impl Laboratory {
     /// A server whose requests `guard` admits.
     pub(crate) fn new(guard: Guard, runs: Runs) -> Self {
-        Self { guard, runs, places: Arc::new(Semaphore::new(MAX_AT_ONCE)) }
+        let live = Live::new(runs.root());
+        Self { guard, runs, live, places: Arc::new(Semaphore::new(MAX_AT_ONCE)) }
     }
 
     /// The answer to a request.
@@ -74,10 +77,11 @@ impl Laboratory {
 
     async fn route(self: &Arc<Self>, path: &str, request: Request<Incoming>) -> Response<Body> {
         match (request.method(), path) {
-            (&Method::GET, "") => match Engine::Server(&self.runs.names()).page() {
-                Ok(page) => whole("text/html; charset=utf-8", page.into()),
-                Err(error) => failed(&error),
-            },
+            (&Method::GET, "") => page(Engine::Server(&self.runs.names()).page()),
+            (&Method::GET, "live") => page(laboratory::live()),
+            (&Method::GET, "live/figures") => {
+                whole("application/json", self.live.answer().await.into())
+            }
             (&Method::GET, _) => self.file(path),
             (&Method::POST, "plan" | "run") if !is_json(&request) => {
                 plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the request has to be application/json")
@@ -100,8 +104,7 @@ impl Laboratory {
         }
         let name = path.strip_prefix("show/").and_then(decoded);
         match name.and_then(|name| self.runs.page(&name)) {
-            Some(Ok(page)) => whole("text/html; charset=utf-8", page.into()),
-            Some(Err(error)) => failed(&error),
+            Some(found) => page(found),
             None => plain(StatusCode::NOT_FOUND, "there is no such run or file"),
         }
     }
@@ -181,8 +184,12 @@ fn decoded(path: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn failed(error: &fairwave_show::Error) -> Response<Body> {
-    plain(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string())
+/// A page, or the error in making it.
+fn page(made: Result<String, fairwave_show::Error>) -> Response<Body> {
+    match made {
+        Ok(page) => whole("text/html; charset=utf-8", page.into()),
+        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
 }
 
 fn plain(status: StatusCode, text: &str) -> Response<Body> {

@@ -45,6 +45,11 @@ impl Runs {
         Ok(Self { root, own, begun: AtomicUsize::new(0) })
     }
 
+    /// The directory of all runs.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Names of the complete runs, as paths from the directory.
     pub(crate) fn names(&self) -> Vec<String> {
         let runs = run_directories(&self.root).unwrap_or_default();

@@ -10,4 +10,4 @@ mod page;
 pub mod request;
 
 pub use answer::{plan, run, size};
-pub use page::{Engine, scenarios};
+pub use page::{Engine, live, scenarios};

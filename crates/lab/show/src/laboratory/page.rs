@@ -6,13 +6,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value, json};
 use std::io::Write;
 
 const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/lab.js"));
 const WORKER: &str = include_str!(concat!(env!("OUT_DIR"), "/worker.js"));
 const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/lab.css"));
+const LIVE: &str = include_str!(concat!(env!("OUT_DIR"), "/live.js"));
 
 #[allow(clippy::redundant_pub_crate, reason = "the build script writes it")]
 mod catalogue {
@@ -53,37 +54,27 @@ impl Engine<'_> {
             Self::Module(bytes) => Some(STANDARD.encode(packed(bytes)?)),
             Self::Server(_) => None,
         };
-        let heading = "The laboratory: Wi-Fi and transport in your browser";
-        let about = "Choose a scenario or write one, run it packet by packet, and look at each \
-                     flow, queue and station.";
-        let markup = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    title { "Fairwave: laboratory" }
-                    style { (PreEscaped(STYLE)) }
-                }
-                body {
-                    header {
-                        h1 { (heading) }
-                        p { (about) " " a href="#tours" { "Five papers as tours" } }
-                    }
-                    main id="body" {}
-                    p.unseen id="status" role="status" {}
-                    footer { p.facts { "Fairwave " (env!("CARGO_PKG_VERSION")) } }
-                    script type="application/json" id="content" { (PreEscaped(content)) }
-                    @if let Some(module) = module {
-                        script type="text/plain" id="worker" { (PreEscaped(WORKER)) }
-                        script type="text/plain" id="module" { (PreEscaped(module)) }
-                    }
-                    script { (PreEscaped(SCRIPT)) }
+        let about = html! {
+            p {
+                "Choose a scenario or write one, run it packet by packet, and look at each flow, \
+                 queue and station. "
+                a href="#tours" { "Five papers as tours" }
+                @if matches!(self, Self::Server(_)) {
+                    " · "
+                    a href="live" { "Live: tools that run on this machine" }
                 }
             }
         };
-        Ok(markup.into_string())
+        let parts = html! {
+            script type="application/json" id="content" { (PreEscaped(content)) }
+            @if let Some(module) = module {
+                script type="text/plain" id="worker" { (PreEscaped(WORKER)) }
+                script type="text/plain" id="module" { (PreEscaped(module)) }
+            }
+            script { (PreEscaped(SCRIPT)) }
+        };
+        let heading = "The laboratory: Wi-Fi and transport in your browser";
+        Ok(framed("Fairwave: laboratory", heading, &about, &parts))
     }
 
     /// Data for the script: scenarios, verdicts, and the names of runs.
@@ -112,6 +103,48 @@ impl Engine<'_> {
         json!({ "catalogue": catalogue, "studies": studies, "claims": claims, "runs": runs,
             "keys": keys() })
     }
+}
+
+/// The page of tools that run on the server's machine, whose figures the server has.
+///
+/// # Errors
+/// If the crate was built without the page's script.
+pub fn live() -> Result<String, Error> {
+    if LIVE.is_empty() {
+        return Err(Error::NotBuilt);
+    }
+    let about = html! {
+        p {
+            "SHAKE's paths, DCCP's connections, access points of SoC and emulations, as they \
+             change. " a href="." { "The laboratory" }
+        }
+    };
+    let parts = html! { script { (PreEscaped(LIVE)) } };
+    Ok(framed("Fairwave: live", "Live: tools that run on this machine", &about, &parts))
+}
+
+/// A page whose script fills its body.
+fn framed(title: &str, heading: &str, about: &Markup, parts: &Markup) -> String {
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header { h1 { (heading) } (about) }
+                main id="body" {}
+                p.unseen id="status" role="status" {}
+                footer { p.facts { "Fairwave " (env!("CARGO_PKG_VERSION")) } }
+                (parts)
+            }
+        }
+    };
+    markup.into_string()
 }
 
 /// Descriptions of all keys, for completion and for the form. The form offers as settings the keys

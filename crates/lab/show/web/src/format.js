@@ -7,6 +7,8 @@ const UNITS = [
   ["_bps", 1e-6, "Mbps"],
   ["_bytes", 1e-3, "kB"],
   ["_millidb", 1e-3, "dB"],
+  ["_dbm", 1, "dBm"],
+  ["_db", 1, "dB"],
   ["_ppm", 1e-4, "%"],
   ["_per_billion", 1e-7, "%"],
   ["_milli", 1e-3, ""],

@@ -1,0 +1,85 @@
+"""Live tools of a host on the page of `fairwave web`, in Chromium in the same namespace.
+
+To be run as shake.py is, with `live.js` and a scenario behind the task.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import shake
+from shake import FAIRWAVE, PATIENCE_S, run
+
+# A loaded machine takes long for the pages of a browser.
+BROWSER_S = 400
+
+
+def start(host, *words, **pipes):
+    return subprocess.Popen(["ip", "netns", "exec", host, *words], text=True, **pipes)
+
+
+def tool(host, *words):
+    """A command that has printed its first line of JSON, and goes on."""
+    child = start(host, FAIRWAVE, *words, "--json", stdout=subprocess.PIPE)
+    assert json.loads(child.stdout.readline()), words
+    return child
+
+
+def access_point():
+    """An access point without effect on the packets, and a station at the other end of a link."""
+    station = json.loads(run("ip -n s -j link show w1"))[0]["address"]
+    run("umask 077; head -c 32 /dev/urandom | base64 > net.key")
+    run(f"umask 077; {FAIRWAVE} soc key --key net.key --station {station} > station.key")
+    ap = tool("c", "soc", "ap", "--interface", "w1", "--key", "net.key", "--rate", "20 Mbps",
+              "--dry-run")
+    words = ["--interface", "w1", "--key", "station.key", "--snr", "14", "--interval", "1 s"]
+    return ap, start("s", FAIRWAVE, "soc", "station", *words, stderr=subprocess.DEVNULL,
+                     stdout=subprocess.DEVNULL)
+
+
+def emulation(scenario):
+    """An emulation in the directory of the server, which has its control socket."""
+    words = ["--quiet", "--out", "runs/home", "--set", "duration=3600 s",
+             "--set", "emulate.lateness_limit=1 s"]
+    child = start("c", FAIRWAVE, "emulate", scenario, *words, stdin=subprocess.PIPE,
+                  stdout=subprocess.DEVNULL)
+    shake.until(lambda: os.path.exists("runs/home/control.sock") or child.poll() is not None)
+    assert child.poll() is None, "the emulation ended early"
+    return child
+
+
+def shows():
+    """Each tool appears with a graph, and one that ends is named as ended."""
+    script, scenario = sys.argv[3:5]
+    run("truncate -s 2G large && mkdir runs")
+    server, client = shake.serve(), shake.connect(4)
+    children = [shake.fetch(f"http://{shake.SERVER[4]}:8000/large", "/dev/null",
+                            "--limit-rate", "1M")]
+    children.append(tool("c", "dccp", "serve", "--udp"))
+    children.append(start("c", FAIRWAVE, "dccp", "send", "127.0.0.1", "--udp", "--rate", "1 Mbps",
+                          "--for", "1 h", stdout=subprocess.DEVNULL))
+    children.extend(access_point())
+    children.append(emulation(scenario))
+    web = start("c", FAIRWAVE, "web", "--no-open", "--dir", "runs", stdout=subprocess.PIPE)
+    address = web.stdout.readline().strip()
+    wanted = ["shake connect=Received over each path", "dccp send=Application data",
+              "dccp serve=Application data", "soc ap=Strength of connection",
+              "emulate=Lateness"]
+    page = start("c", "node", script, address, *wanted, stdin=subprocess.PIPE,
+                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    first = page.stdout.readline()
+    assert first == "live: good\n", (first, page.communicate()[1])
+    title = f"shake connect, process {client.child.pid}"
+    client.end()
+    out, err = page.communicate(f"{title}\n", timeout=BROWSER_S)
+    for child in [*children, web]:
+        child.terminate()
+    for child in [*children, web]:
+        child.wait(timeout=PATIENCE_S)
+    server.end()
+    return {"code": page.returncode, "said": out, "error": err, "title": title}
+
+
+if __name__ == "__main__":
+    shake.main([shows])

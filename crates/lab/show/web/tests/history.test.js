@@ -1,0 +1,52 @@
+// Figures of live tools over time.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { History, lists, MOST_SAMPLES, MOST_SERIES, scalars, timeOf } from "../src/live/history.js";
+
+const received = { list: "paths", key: "bytes", factor: 8e-6, isCounter: true };
+const ys = (history, name) => Array.from(history.series.get(name).ys);
+
+test("a counter is shown by its growth in a second, anew where it began anew", () => {
+  const history = new History(received);
+  const add = (at, bytes) => history.add({ paths: [{ via: "w0", bytes }] }, at);
+  add(0, 0);
+  add(2, 1e6);
+  add(2, 9e6);
+  add(3, 1.5e6);
+  add(4, 5);
+  add(5, 125_005);
+  assert.deepEqual(Array.from(history.series.get("w0").xs), [0, 2, 3, 4, 5]);
+  assert.deepEqual(ys(history, "w0"), [NaN, 4, 4, NaN, 1]);
+});
+
+test("a value that is unknown is a gap", () => {
+  const history = new History({ keys: ["rtt_ms", "no_such"] });
+  history.add({ rtt_ms: null }, 0);
+  assert.equal(history.hasValues, false);
+  history.add({ rtt_ms: 7 }, 1);
+  assert.deepEqual(ys(history, "rtt"), [NaN, 7]);
+  assert.equal(history.hasValues, true);
+});
+
+test("samples and series are bounded", () => {
+  const history = new History(received);
+  const paths = Array.from({ length: MOST_SERIES + 3 }, (_, i) => ({ via: `w${i}`, bytes: i }));
+  for (let at = 0; at < MOST_SAMPLES + 50; at++) history.add({ paths }, at);
+  assert.equal(history.series.size, MOST_SERIES);
+  assert.equal(history.left, 3);
+  const { xs } = history.series.get("w0");
+  assert.deepEqual([xs.length, xs[0], xs.at(-1)], [MOST_SAMPLES, 50, MOST_SAMPLES + 49]);
+  assert.deepEqual(Array.from(history.series.get("w0").within(0, 51)), [0, 2]);
+});
+
+test("figures are told apart: single ones, lists, and the tool's clock", () => {
+  const figures = { at_ns: 2e9, lateness: { p99_ns: 5 }, note: null, paths: [{ via: "w0" }],
+    traffic: ["rest"], empty: [] };
+  assert.deepEqual(scalars(figures), [["at_ns", 2e9], ["lateness_p99_ns", 5], ["note", null]]);
+  assert.deepEqual(lists(figures).map(([name]) => name), ["paths"]);
+  assert.equal(timeOf(figures), 2);
+  assert.equal(timeOf({ seconds: 3 }), 3);
+  assert.equal(timeOf({}), null);
+  assert.deepEqual([scalars(null), lists(null)], [[], []]);
+});
