@@ -292,7 +292,7 @@ impl Connection {
     }
 
     /// Waits for room in the send queue; returns `false` if the connection accepts no more.
-    pub async fn has_room(&self) -> bool {
+    pub async fn wait_for_room(&self) -> bool {
         loop {
             let Some(changed) = self.changed() else { return false };
             let wanted = changed.notified();

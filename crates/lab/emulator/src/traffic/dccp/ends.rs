@@ -218,7 +218,7 @@ impl Sender {
             Bytes::from(payload)
         };
         let Some(source) = &flow.source else {
-            while connection.has_room().await
+            while connection.wait_for_room().await
                 && connection.send(datagram(flow.payload_bytes), None).is_ok()
             {}
             return Ok(());
