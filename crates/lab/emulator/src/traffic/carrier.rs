@@ -107,6 +107,17 @@ impl Common {
         let flow = self.spec.name.clone();
         self.failure.get_or_insert(Failure { flow, at, what, cause });
     }
+
+    /// Time at which a flow that has not begun starts or, if that is earlier, stops.
+    pub(super) fn first_deadline(&self) -> Instant {
+        let Spec { start, stop, .. } = self.spec;
+        stop.map_or(start, |stop| stop.min(start))
+    }
+
+    /// Whether its time to stop has come.
+    pub(super) fn has_stopped(&self, now: Instant) -> bool {
+        self.spec.stop.is_some_and(|stop| stop <= now)
+    }
 }
 
 /// A flow on sockets.

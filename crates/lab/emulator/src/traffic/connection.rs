@@ -410,8 +410,8 @@ impl Carrier for ConnectionFlow {
     }
 
     fn wake(&mut self, host: &mut Host<'_>) {
-        let Spec { start, stop, .. } = self.common.spec;
-        if stop.is_some_and(|stop| stop <= host.now) {
+        let start = self.common.spec.start;
+        if self.common.has_stopped(host.now) {
             return self.stop(host);
         }
         if self.phase == Phase::Waiting {

@@ -205,7 +205,7 @@ impl Carrier for DatagramFlow {
     }
 
     fn wake(&mut self, host: &mut Host<'_>) {
-        if self.common.spec.stop.is_some_and(|stop| stop <= host.now) {
+        if self.common.has_stopped(host.now) {
             self.next = None;
         }
         if !self.has_started {

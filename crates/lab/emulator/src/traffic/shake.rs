@@ -160,13 +160,12 @@ impl Carrier for SharedFlow {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let Spec { start, stop, .. } = self.common.spec;
         let waits = self.sockets.is_some() && !self.is_over;
-        waits.then(|| stop.map_or(start, |stop| stop.min(start)))
+        waits.then(|| self.common.first_deadline())
     }
 
     fn wake(&mut self, host: &mut Host<'_>) {
-        if self.common.spec.stop.is_some_and(|stop| stop <= host.now) {
+        if self.common.has_stopped(host.now) {
             self.sockets = None;
             self.is_over = true;
             return;
