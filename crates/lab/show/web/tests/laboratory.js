@@ -7,8 +7,9 @@
 // SHOTS=DIRECTORY it keeps pictures of the tours that answer questions.
 
 import assert from "node:assert/strict";
-import { resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { accessible, browser, open, WINDOWS } from "./page.js";
+import { serve } from "./served.js";
 
 const [given] = process.argv.slice(2);
 const isServer = given.startsWith("http:");
@@ -299,10 +300,31 @@ for (const settings of WINDOWS) {
     await accessible(page, "laboratory");
   }, { isServed: isServer });
 }
+/** A run and a tour without a network, once the page is there. */
+async function offline(page) {
+  await page.context().setOffline(true);
+  await prepare(page);
+  await run(page).click();
+  await drawn(page, 1);
+  await figure(page);
+  const tour = page.locator(".tour").first();
+  await tour.scrollIntoViewIfNeeded();
+  await tour.locator(".sliders [role=status]").filter({ hasText: "simulated" }).waitFor();
+}
+
 const acts = { runs, sweep, cancel, errors, form, completes, link, tours, questions, keys };
 for (const [name, act] of Object.entries(acts)) {
   await open(name, address, WINDOWS[0], act, { isServed: isServer });
   process.stdout.write(`${name}: good\n`);
+}
+if (!isServer) {
+  // The same file from a plain static server, which is asked once.
+  const { at, close } = await serve(dirname(resolve(given)));
+  for (const place of [address, at(basename(given))]) {
+    await open(`offline, ${place}`, place, WINDOWS[0], offline);
+    process.stdout.write(`offline, ${new URL(place).protocol} good\n`);
+  }
+  close();
 }
 if (process.env.FIGURE) {
   await open("first figure", address, WINDOWS[0], async page => {

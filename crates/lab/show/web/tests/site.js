@@ -4,32 +4,19 @@
 //   node tests/site.js target/site
 
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import { extname, join, resolve } from "node:path";
+import { readdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { accessible, browser, open, WINDOWS } from "./page.js";
+import { serve } from "./served.js";
 
 const root = resolve(process.argv[2]);
-const TYPES = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript",
-  ".json": "application/json", ".svg": "image/svg+xml", ".png": "image/png" };
 /** Pages that axe reads, of each kind one: its rules take seconds a page. */
 const READ = ["index.html", "docs/start.html", "docs/tutorials/home-network.html",
   "docs/studies/ack-loss.html", "docs/models/queues.html"];
 /** Pages that are open at once. */
 const AT_ONCE = 4;
 
-const server = createServer(async (request, response) => {
-  const path = decodeURIComponent(new URL(request.url, "http://localhost").pathname);
-  const file = path.endsWith("/") ? `${path}index.html` : path;
-  try {
-    const bytes = await readFile(join(root, file));
-    response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "text/plain" }).end(bytes);
-  } catch {
-    response.writeHead(404).end();
-  }
-});
-await new Promise(listening => server.listen(0, "127.0.0.1", listening));
-const at = path => `http://127.0.0.1:${server.address().port}/${path}`;
+const { at, close } = await serve(root);
 const shown = { isServed: true, ready: "article h1" };
 
 const manual = (await readdir(join(root, "docs"), { recursive: true }))
@@ -58,4 +45,4 @@ await open("search", at("index.html"), WINDOWS[0], async page => {
   await page.waitForURL(url => url.pathname !== "/index.html");
 }, shown);
 await browser.close();
-server.close();
+close();

@@ -12,6 +12,8 @@ const textOf = id => document.getElementById(id)?.textContent;
 
 function engine() {
   const module = textOf("module");
+  // A browser would ask a static server for an icon that it has not.
+  if (module) document.head.append(h("link", { rel: "icon", href: "data:," }));
   return module ? new ModuleEngine(module, textOf("worker")) : new ServerEngine();
 }
 
