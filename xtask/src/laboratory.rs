@@ -1,7 +1,7 @@
 //! The laboratory in the browser: the WebAssembly module, the page that contains it, and tests of
 //! both.
 
-use crate::web;
+use crate::web::{self, PACKAGE, WEB};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,8 +12,16 @@ use xtask::workspace::{fairwave, target};
 const TARGET: &str = "wasm32-unknown-unknown";
 /// Profile of the module.
 const PROFILE: &str = "wasm";
-/// Files of the npm package in `crates/wasm/npm`.
-const PACKAGE: [&str; 4] = ["package.json", "index.js", "index.d.ts", "README.md"];
+/// Files of the npm package in its directory.
+const FILES: [&str; 6] =
+    ["package.json", "index.js", "index.d.ts", "arrow.js", "arrow.d.ts", "README.md"];
+/// Packages that it needs, or that its tests and examples do.
+const NEEDED: [&str; 5] = ["apache-arrow", "hyparquet", "@types", "@observablehq", "d3"];
+/// Tests and examples of the package.
+const TESTS: [&str; 5] =
+    ["test.mjs", "types.mts", "tsconfig.json", "examples/index.html", "examples/stations.js"];
+/// Script of the widget for Jupyter.
+const WIDGET: &str = "crates/python/examples/widget.js";
 /// Files of the npm package that the page has as well.
 const SHARED: [&str; 2] = ["lab/module.js", "parquet.js"];
 /// Maximum size of the module in gzip, in bytes.
@@ -78,40 +86,54 @@ pub(crate) fn same() -> Outcome {
     run(node)
 }
 
-/// Uses the page in Chromium, from the file system.
+/// Uses the page in Chromium, from the file system and from a static server, and the examples of
+/// other notebooks.
 pub(crate) fn browser() -> Outcome {
-    web::install()?;
+    web::install(WEB)?;
     let mut node = command("node", &["crates/lab/show/web/tests/laboratory.js"]);
     node.arg(place().join("index.html"));
+    run(node)?;
+    let mut node = command("node", &["crates/lab/show/web/tests/examples.js"]);
+    node.arg(target().join("npm")).arg(root().join(WIDGET));
     run(node)
 }
 
-/// Puts the npm package together in `target/npm`, and uses it in Node as another program would.
+/// Puts the npm package together in `target/npm`, uses it in Node as another program would, and
+/// checks its types.
 pub(crate) fn npm() -> Outcome {
-    web::install()?;
-    let programs = target().join("npm");
+    web::install(PACKAGE)?;
+    let (source, programs) = (root().join(PACKAGE), target().join("npm"));
     let modules = programs.join("node_modules");
     let package = modules.join("fairwave");
     fs::create_dir_all(&package).map_err(named(&package))?;
-    for name in PACKAGE {
-        keep(&root().join("crates/wasm/npm").join(name), &package.join(name))?;
+    for name in FILES {
+        keep(&source.join(name), &package.join(name))?;
     }
     for name in SHARED {
-        let file = root().join("crates/lab/show/web/src").join(name);
+        let file = root().join(WEB).join("src").join(name);
         let own = Path::new(name).file_name().expect("it names a file");
         keep(&file, &package.join(own))?;
     }
     keep(&made(), &package.join("fairwave.wasm"))?;
-    let reader = modules.join("hyparquet");
-    if !reader.exists() {
-        let installed = root().join("crates/lab/show/web/node_modules/hyparquet");
-        std::os::unix::fs::symlink(installed, &reader).map_err(named(&reader))?;
+    for name in NEEDED {
+        let link = modules.join(name);
+        // An earlier one may lead to another checkout, or nowhere.
+        if link.is_symlink() {
+            fs::remove_file(&link).map_err(named(&link))?;
+        }
+        let installed = source.join("node_modules").join(name);
+        std::os::unix::fs::symlink(installed, &link).map_err(named(&link))?;
     }
-    // Node takes the test for a module by its ending.
-    let test = programs.join("test.mjs");
-    keep(&root().join("crates/wasm/npm/test.js"), &test)?;
+    let examples = programs.join("examples");
+    fs::create_dir_all(&examples).map_err(named(&examples))?;
+    for name in TESTS {
+        keep(&source.join(name), &programs.join(name))?;
+    }
+    let mut checked = command("node", &[]);
+    checked.arg(source.join("node_modules/typescript/bin/tsc")).arg("--project").arg(&programs);
+    run(checked)?;
     let mut node = command("node", &[]);
-    node.arg(&test);
+    node.arg(programs.join("test.mjs"));
     run(node)
 }
 

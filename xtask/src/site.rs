@@ -45,7 +45,7 @@ pub(crate) fn build() -> Outcome {
 
 /// Reads the site in Chromium.
 pub(crate) fn browser() -> Outcome {
-    web::install()?;
+    web::install(web::WEB)?;
     let mut node = command("node", &["crates/lab/show/web/tests/site.js"]);
     node.arg(target().join("site"));
     run(node)

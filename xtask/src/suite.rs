@@ -117,7 +117,8 @@ fn remark_skipped(steps: &mut Steps, profile: &str) -> Outcome {
 fn install() -> Outcome {
     system::install()?;
     runner::install()?;
-    web::install()?;
+    web::install(web::WEB)?;
+    web::install(web::PACKAGE)?;
     laboratory::install()
 }
 

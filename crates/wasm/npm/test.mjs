@@ -1,10 +1,12 @@
 // Uses the assembled package as another program would: its README's example, errors, and types.
 //
-//   node test.js, in a directory that has the package in node_modules
+//   node test.mjs, in a directory that has the package in node_modules
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { tableFromIPC, tableToIPC } from "apache-arrow";
 import * as fairwave from "fairwave";
+import { arrowTable } from "fairwave/arrow";
 
 const own = new URL(import.meta.resolve("fairwave"));
 const textOf = name => readFileSync(new URL(name, own), "utf8");
@@ -20,6 +22,23 @@ assert.ok(seen.length > 0 && seen.at(-1) === 1, `${seen}`);
 const { t_ns: times, flow, goodput_bps: rates } = await result.table("flows");
 assert.ok(times.length > 8 && times.length === flow.length && rates.length === flow.length);
 assert.deepEqual([...new Set(flow)].sort(), result.summary.flows.map(({ name }) => name).sort());
+
+const flows = tableFromIPC(tableToIPC(await arrowTable(result, "flows"), "file"));
+assert.equal(flows.numRows, times.length);
+assert.deepEqual(flows.schema.names, Object.keys(await result.table("flows")));
+assert.deepEqual(Array.from(flows.getChild("t_ns"), Number), Array.from(times));
+assert.deepEqual(Array.from(flows.getChild("flow")), flow);
+const [srtt, known] = [flows.getChild("srtt_ns"), (await result.table("flows")).srtt_ns];
+assert.ok(srtt.nullCount > 0 && srtt.nullCount === known.filter(Number.isNaN).length);
+assert.equal(typeof flows.getChild("t_ns").get(0), "bigint");
+assert.equal(flows.schema.fields.find(({ name }) => name === "t_ns").metadata.get("unit"),
+  "nanoseconds");
+for (const name of result.files.keys()) {
+  const table = /^(.*)\.parquet$/.exec(name)?.[1];
+  if (table) assert.ok((await arrowTable(result, table)).numCols > 0, table);
+}
+await assert.rejects(arrowTable(result, "nothing"), /has no table nothing/);
+
 const again = await fairwave.run(scenario, options);
 assert.deepEqual(again.files, result.files);
 await assert.rejects(result.table("nothing"), /has no table nothing/);
