@@ -13,6 +13,43 @@
 //!
 //! [`Replay`] is the memory of message numbers that machines with seals share. [`Named`] is an
 //! algorithm from outside.
+//!
+//! # Example
+//! A machine that answers each datagram once, and a host that drives it:
+//!
+//! ```
+//! use fairwave_machine::Machine;
+//! use fairwave_units::Instant;
+//! use std::collections::VecDeque;
+//!
+//! #[derive(Default)]
+//! struct Echo(VecDeque<String>);
+//!
+//! impl Machine for Echo {
+//!     type Input = String;
+//!     type Output = String;
+//!     type Event = ();
+//!
+//!     fn handle(&mut self, _: Instant, input: String) {
+//!         self.0.push_back(input);
+//!     }
+//!     fn wake(&mut self, _: Instant) {}
+//!     fn poll(&mut self, _: Instant) -> Option<String> {
+//!         self.0.pop_front()
+//!     }
+//!     fn deadline(&self) -> Option<Instant> {
+//!         None
+//!     }
+//!     fn event(&mut self) -> Option<()> {
+//!         None
+//!     }
+//! }
+//!
+//! let (mut echo, now) = (Echo::default(), Instant::ZERO);
+//! echo.handle(now, "hello".to_owned());
+//! assert_eq!(echo.poll(now).as_deref(), Some("hello"));
+//! assert_eq!((echo.poll(now), echo.event(), echo.deadline()), (None, None, None), "drained");
+//! ```
 
 pub mod contract;
 pub mod datagram;

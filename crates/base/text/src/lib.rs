@@ -1,5 +1,13 @@
 //! Text for a terminal, for the reports of all crates: styles, tables, and names from untrusted
 //! input. Nothing here prints.
+//!
+//! ```
+//! use fairwave_text::{Table, mbps};
+//!
+//! let mut table = Table::new("Flows", &["flow", "Mbps"]);
+//! table.row(vec!["up".to_owned(), mbps(9_500_000)]);
+//! assert!(table.render().contains("9.500"));
+//! ```
 
 mod table;
 

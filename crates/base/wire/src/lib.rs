@@ -7,6 +7,22 @@
 //! `parse` returns the value and the bytes after it: the payload of a header, trimmed to the length
 //! that the header states. An error names the field and its offset from where `parse` began. A
 //! `write` that fails leaves the buffer as it was.
+//!
+//! ```
+//! use fairwave_wire::pseudo::Pseudo;
+//! use fairwave_wire::udp::{self, Header};
+//!
+//! let pseudo = Pseudo::between("10.0.0.1".parse()?, "10.0.0.2".parse()?).expect("one family");
+//! let header = Header { source_port: 4000, destination_port: 53 };
+//! let mut bytes = Vec::new();
+//! header.write(&mut bytes, pseudo, b"query")?;
+//! bytes.extend(b"query");
+//! assert_eq!(udp::parse(&bytes, pseudo)?, (header, &b"query"[..]));
+//!
+//! bytes[9] ^= 1;
+//! assert!(udp::parse(&bytes, pseudo).is_err(), "a damaged datagram is no value");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod checksum;
 mod reader;

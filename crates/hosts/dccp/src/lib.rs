@@ -4,6 +4,8 @@
 //! [`Endpoint`] is the interface for programs: it runs on tokio, and its [`Connection`]s send and
 //! receive datagrams. [`blocking`] has the same without a runtime. [`machine`] has the state
 //! machine inside, which knows no socket and no clock.
+//!
+//! [`Endpoint`] has an example that runs.
 #![cfg(target_os = "linux")]
 
 pub mod blocking;

@@ -6,6 +6,14 @@
 //! transparent proxy. The [`keeper`], a process of its own that outlives this one, undoes what they
 //! change. [`radio`] asks nl80211 and hostapd, [`EtherSocket`] exchanges frames of one EtherType,
 //! [`clock`] reads the monotonic clock.
+//!
+//! ```
+//! use fairwave_linux::clock::Clock;
+//!
+//! let clock = Clock::start();
+//! let before = clock.now();
+//! assert!(clock.now() >= before, "the monotonic clock does not go back");
+//! ```
 #![cfg(target_os = "linux")]
 
 pub mod arrival;

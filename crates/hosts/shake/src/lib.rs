@@ -4,6 +4,8 @@
 //! [`Host`] is the interface for programs: it runs on tokio, takes sockets and paths from its
 //! owner, and its streams are [`tokio::io::AsyncRead`] and [`tokio::io::AsyncWrite`].
 //! [`endpoint::Endpoint`] is the machine inside, which knows no socket and no clock.
+//!
+//! [`Host`] has an example that runs: a stream over two paths, each a UDP socket.
 #![cfg(target_os = "linux")]
 
 mod datagram;

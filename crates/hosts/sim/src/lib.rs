@@ -6,6 +6,9 @@
 //! samples and outcome on any machine.
 //!
 //! [`Simulation`] is the same in steps, for a host with a clock and packets of its own.
+//!
+//! [`Simulation`] has an example in steps. A world is usually made from a scenario file:
+//! `crates/lab/scenario/examples` has programs that do so.
 
 mod actors;
 mod announcer;

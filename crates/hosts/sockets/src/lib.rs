@@ -6,6 +6,9 @@
 //! The loop waits by `ppoll`. For the last microseconds before a deadline it polls the clock
 //! without sleeping, since the packets of a train have to be punctual. IPv4 and IPv6 are handled
 //! alike.
+//!
+//! `cargo run -p fairwave-sockets --example probe` drives both ends of a buffer probe over two UDP
+//! sockets.
 #![cfg(target_os = "linux")]
 
 mod alarm;

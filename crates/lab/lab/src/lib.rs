@@ -1,4 +1,27 @@
 //! The laboratory: jobs of a plan over worker threads, run directories, statistics and plots.
+//!
+//! A run of a scenario without files:
+//!
+//! ```
+//! use fairwave_lab::run::{Output, execute};
+//! use fairwave_scenario::plan::Plan;
+//!
+//! let scenario = r#"
+//! duration = "1 s"
+//! cell.standard = "802.11g"
+//! node = [
+//!     { name = "ap", kind = "access-point" },
+//!     { name = "sta", kind = "station" },
+//!     { name = "server", kind = "host" },
+//! ]
+//! link = [{ ends = ["ap", "server"], delay = "10 ms" }]
+//! flow = [{ name = "up", from = "sta", to = "server" }]
+//! "#;
+//! let plan = Plan::parse("cell.toml", scenario, &[])?;
+//! let run = execute(&plan, plan.jobs()[0], Output::Nothing, &mut |_| ())?;
+//! assert!(run.summary.totals.goodput_bps > 1_000_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod axes;
 pub mod compare;

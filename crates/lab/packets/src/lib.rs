@@ -4,6 +4,23 @@
 //! time; the language is told in `docs/packets.md`. [`simulate`] plays it against our endpoint in
 //! virtual time, exactly. On Linux a [`Field`] plays it on real TUN devices, against our endpoint
 //! or against the kernel's, by the clock: departures may be late by what timers and threads are.
+//!
+//! ```
+//! use fairwave_packets::{Script, simulate};
+//!
+//! let script = "\
+//! ## RFC 9293 section 3.10.5: an abort resets the peer, and nothing is sent again.
+//! 0 establish
+//! 100 write 1000
+//! +0 > P. 1:1001(1000) ack 1
+//! +0 abort
+//! +0 > R. 1001 ack 1
+//! +0 expect state=CLOSED event=Closed
+//! 10000 expect timeouts=0
+//! ";
+//! simulate(&Script::read("abort.pkt", script)?)?;
+//! # Ok::<(), String>(())
+//! ```
 
 #[cfg(target_os = "linux")]
 mod endpoint;

@@ -1,6 +1,11 @@
 //! Experiments, measures, claims and figures of the five papers, a folder for each study, and the
 //! one list of studies. Command line, tests and documentation are views of that list.
 //! `real_time` runs a study with the sockets of a kernel, where there is Linux.
+//!
+//! ```
+//! let names: Vec<&str> = fairwave_studies::ALL.iter().map(|study| study.name()).collect();
+//! assert!(names.contains(&"ack-loss"));
+//! ```
 
 mod ack_loss;
 mod ap_buffer;

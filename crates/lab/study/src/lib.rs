@@ -3,6 +3,19 @@
 //! In one set-up a verdict follows from measured values by a written criterion ([`Claim::judge`]).
 //! It has three values ([`Verdict`]): a missing measurement is no finding. Over the set-ups that a
 //! paper leaves open it is one word ([`ClaimVerdict`]).
+//!
+//! A criterion is judged from evidence:
+//!
+//! ```
+//! use fairwave_study::{Claim, Criterion, Evidence};
+//!
+//! let mut evidence = Evidence::default();
+//! let jain = evidence.number("jain", 0.98);
+//! let tested = evidence.tested([jain.above(0.95)]);
+//! let fair = Criterion { id: "F-1", statement: "Shares are even.", meaning: "Jain above 0.95" };
+//! let claim = Claim::judge(fair, tested, String::new());
+//! assert_eq!(claim.verdict.word(), "holds");
+//! ```
 
 pub mod beside;
 mod cache;

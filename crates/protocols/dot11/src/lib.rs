@@ -2,6 +2,17 @@
 //!
 //! [`channel::Channel`] is one sans-IO machine for everything on one radio channel; [`Phy`]
 //! holds the standard's numbers, [`success`] and [`path_loss`] the physics.
+//!
+//! ```
+//! use fairwave_dot11::{noise, path_loss};
+//! use fairwave_units::{Db, Dbm, Hertz, Metres};
+//!
+//! let loss = path_loss(Hertz(5_180_000_000), 3.0, Metres(20.0));
+//! let noise = noise(Hertz(20_000_000), Db(7.0));
+//! let snr = 20.0 - loss.0 - noise.0;
+//! assert!((27.0..29.0).contains(&snr), "20 dBm over 20 m: {snr} dB");
+//! # let _: Dbm = noise;
+//! ```
 
 mod capabilities;
 pub mod channel;

@@ -12,6 +12,25 @@
 //! keeps nothing before a cookie came back, and no answer is longer than its question. Packets that
 //! it was asked for go to the address that the cookie came back from, within its grant, and only
 //! while that address continues to ask.
+//!
+//! A train of four packets at a buffer for two: the third is the first that is missing.
+//!
+//! ```
+//! use fairwave_probe::{Account, Trial, estimate};
+//! use fairwave_units::{Duration, Instant};
+//! use fairwave_wire::probe::Record;
+//!
+//! let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
+//! let trial =
+//!     Trial { payload_bytes: 1400, spaced: 2, interval: Duration::from_millis(100), train: 4 };
+//! let sent = [0, 100, 200, 200, 200, 200].map(at).to_vec();
+//! let arrivals = [(0, 5), (1, 105), (2, 205), (3, 210), (5, 215)];
+//! let arrived = arrivals.map(|(number, ms)| Record { number, arrived: at(ms) }).to_vec();
+//! let account = Account { trial, sent, arrived };
+//! assert_eq!(estimate::naive(&account), Some(2));
+//! ```
+//!
+//! `cargo run -p fairwave-sockets --example probe` runs both ends over UDP sockets.
 
 mod datagrams;
 pub mod delay;

@@ -5,6 +5,14 @@
 //! drop any item in the queue; [`Discipline::dropped`] returns the dropped items. [`Spec`] is a
 //! discipline with its parameters, and [`ALL`] the list of disciplines. `examples/by_hand.rs` feeds
 //! one by hand.
+//!
+//! `cargo run -p fairwave-queue --example by_hand` feeds schedulers by hand.
+//!
+//! ```
+//! use fairwave_queue::ALL;
+//!
+//! assert!(ALL.iter().any(|discipline| discipline.name == "fq-codel"));
+//! ```
 
 mod ack_filter;
 mod ack_split;

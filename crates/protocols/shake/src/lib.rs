@@ -10,6 +10,15 @@
 //! bytes. Path ids are the host's: which socket a path is, is not known here.
 //!
 //! [`multi`] is its predecessor: a library over one ordinary TCP connection for each path.
+//!
+//! `fairwave-shake-host` runs it on sockets: its `Host` has an example with two paths. Algorithms
+//! are found by their names:
+//!
+//! ```
+//! use fairwave_shake::SCHEDULERS;
+//!
+//! assert!(SCHEDULERS.iter().any(|scheduler| scheduler.name == "least-rtt"));
+//! ```
 
 mod chosen;
 mod config;

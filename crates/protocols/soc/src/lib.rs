@@ -17,6 +17,19 @@
 //! counts refused ones by [`Refusal`], and no frame of a stranger changes the weight of a
 //! registered station. Open points of the paper, and their reading here, are in
 //! `docs/models/soc.md`.
+//!
+//! The estimate of a filter, from samples of one interval:
+//!
+//! ```
+//! use fairwave_soc::{Filter, FilterSpec};
+//! use fairwave_units::{Db, Instant};
+//!
+//! let mut filter = FilterSpec::Median.build();
+//! for level in [20.0, 21.0, 3.0] {
+//!     filter.sample(Instant::ZERO, Db(level));
+//! }
+//! assert_eq!(filter.close(Instant::ZERO), Some(Db(20.0)), "a fade does not move the median");
+//! ```
 
 mod access_point;
 mod contact;

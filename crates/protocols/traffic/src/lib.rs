@@ -4,6 +4,15 @@
 //! from one random stream and from nothing else. A [`Browser`] fetches pages over connections that
 //! its host provides: it needs the arrival of each object, and so is a machine. [`Frames`] are the
 //! same as emissions, but whole, as a viewer needs them; [`playout`] is that viewer.
+//!
+//! ```
+//! use fairwave_traffic::{Emission, Source};
+//! use fairwave_units::{Duration, Seed};
+//!
+//! let call = Source::Cbr { payload_bytes: 160, interval: Duration::from_millis(20) };
+//! let second = call.emissions(Seed(1).stream("call")).nth(1);
+//! assert_eq!(second, Some(Emission { at: Duration::from_millis(20), bytes: 160 }));
+//! ```
 
 mod draw;
 mod frame;
