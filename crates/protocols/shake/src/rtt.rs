@@ -43,16 +43,23 @@ impl Rtt {
         }
     }
 
-    /// Takes a sample, (2.2) or (2.3). The first one of after a stall begins the estimate anew
-    /// (section 5.7): smoothing would need dozens of samples, which pacing by the stall's estimate
-    /// would put seconds apart. Returns whether it did.
+    /// Takes a sample, (2.2) or (2.3). Samples of a stall measure the stall and do not count; the
+    /// first one of after it begins the estimate anew (section 5.7). An estimate of the stall's
+    /// length would put segments seconds apart by pacing, and keep losses of the stall in flight
+    /// until a timeout of that length. Returns whether the estimate began anew.
     pub(crate) fn sample(&mut self, now: Instant, rtt: Duration) -> bool {
-        let is_stall = self.srtt.is_some() && rtt > self.base_rto() * (1 << self.dead_after.min(6));
-        let has_passed = self.stalled_until.is_some_and(|until| now.since(until) >= rtt);
+        if self.is_stall(rtt) && self.stalled_until.is_none() {
+            self.stalled_until = Some(now);
+        }
+        let has_stalled = self.stalled_until.is_some();
+        if self.stalled_until.is_some_and(|until| now.since(until) < rtt) {
+            return false;
+        }
+        self.stalled_until = None;
         let rtt = rtt.in_ticks(self.tick);
         self.latest = rtt;
         self.least = self.least.min(rtt);
-        self.srtt = Some(match self.srtt.filter(|_| !has_passed) {
+        self.srtt = Some(match self.srtt.filter(|_| !has_stalled) {
             None => {
                 self.var = rtt / 2;
                 rtt
@@ -62,13 +69,13 @@ impl Rtt {
                 (srtt * 7 + rtt) / 8
             }
         });
-        if is_stall {
-            self.stalled_until = Some(now);
-        } else if has_passed {
-            self.stalled_until = None;
-        }
         debug_assert!(Some(self.least) <= self.srtt, "a mean below the least sample");
-        has_passed
+        has_stalled
+    }
+
+    /// Whether its path would have been dead before a message with this time was acknowledged.
+    fn is_stall(&self, rtt: Duration) -> bool {
+        self.srtt.is_some() && rtt > self.base_rto() * (1 << self.dead_after.min(6))
     }
 
     /// Doubles the timeout (5.5).
@@ -185,13 +192,23 @@ mod tests {
         let mut rtt = Rtt::new(&Profile::Modern.config());
         (0..20).for_each(|_| _ = rtt.sample(at(1_000), ms(50)));
         (0..100).for_each(|_| _ = rtt.sample(at(31_000), ms(30_000)));
-        assert!(rtt.srtt() > Some(ms(20_000)));
-        rtt.sample(at(31_050), ms(60));
-        assert!(rtt.srtt() > Some(ms(20_000)), "it was sent before the end");
+        assert!(!rtt.sample(at(31_050), ms(60)));
+        assert_eq!(rtt.srtt(), Some(ms(50)), "all were sent before the end");
         assert!(rtt.sample(at(31_120), ms(60)));
-        assert_eq!(rtt.srtt(), Some(ms(60)));
+        assert_eq!((rtt.srtt(), rtt.var()), (Some(ms(60)), ms(30)));
         rtt.sample(at(31_200), ms(140));
         assert_eq!(rtt.srtt(), Some(ms(70)));
+    }
+
+    /// From one message to the next a path is slower by so much that this looks like a stall.
+    #[test]
+    fn a_path_that_stays_slow_is_believed() {
+        let mut rtt = Rtt::new(&Profile::Modern.config());
+        (0..20).for_each(|_| _ = rtt.sample(at(1_000), ms(50)));
+        (0..10).for_each(|n| _ = rtt.sample(at(6_000 + n), ms(3_000)));
+        assert_eq!(rtt.srtt(), Some(ms(50)));
+        assert!(rtt.sample(at(9_100), ms(3_000)));
+        assert_eq!(rtt.srtt(), Some(ms(3_000)));
     }
 
     /// A queue that grows beyond the timeout is no stall.

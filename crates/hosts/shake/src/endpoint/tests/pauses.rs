@@ -86,6 +86,25 @@ fn a_stream_outlives_a_pause_of_its_sender() {
     assert_eq!(net.client.session(), Some(streams[0].0));
 }
 
+/// The datagrams in the socket of a receiver are echoed as late as its process was stopped, and
+/// those that the socket did not take are lost. The rest, 2 MB, takes 0.5 s at the rate of both
+/// links, but not another pause.
+#[test]
+fn a_stream_outlives_a_pause_of_its_receiver() {
+    for pause_ms in [2_000, 13_000, 30_000, 50_000] {
+        let (mut net, streams) = begun();
+        let bytes = content(2_000_000);
+        start(&mut net, End::B, streams[1], &bytes);
+        net.suspend(End::A);
+        net.ms(pause_ms);
+        net.resume(End::A);
+        let since = net.now;
+        assert!(rest(&mut net, End::A, streams[0], bytes.len()) == bytes, "{pause_ms} ms");
+        let taken = net.now.since(since);
+        assert!(taken < Duration::from_millis(1_500), "{taken:?} after {pause_ms} ms");
+    }
+}
+
 #[test]
 fn a_stream_outlives_an_outage_of_all_links() {
     let (mut net, streams) = begun();
