@@ -27,8 +27,10 @@ const MAX_OUTPUTS: usize = 5_000;
 /// Maximum number of datagrams in flight; more are lost.
 const UNDER_WAY: usize = 64;
 
-/// Maximum number of connections of a listener.
+/// Maximum number of connections of a listener, and of those whose handshake is not complete: an
+/// input has Requests with state and such with a cookie.
 const MAX_CONNECTIONS: usize = 16;
+const MAX_HALF_OPEN: usize = 2;
 
 struct Line {
     ends: [Connections; 2],
@@ -54,6 +56,7 @@ fn port(is_client: bool, ccid: u8) -> Connections {
         server: is_client.then_some(SERVER),
         local: None,
         max_connections: MAX_CONNECTIONS,
+        max_half_open: MAX_HALF_OPEN,
         reconnect: is_client.then_some(Duration::from_secs(5)),
         secret: Key::new(&[7; 32]).expect("32 bytes are enough"),
     })
@@ -94,6 +97,8 @@ impl Line {
         }
         assert!(self.ends[end].deadline().is_none_or(|at| at >= self.now), "a deadline has passed");
         assert!(self.accepted <= MAX_CONNECTIONS, "connections are not bounded");
+        let half_open = self.ends[1].cookies().half_open_max;
+        assert!(half_open <= MAX_HALF_OPEN as u64, "handshakes are not bounded");
     }
 
     /// The earliest deadline, and the endpoint that it belongs to.

@@ -3,7 +3,7 @@
 use crate::carry::Peer;
 use crate::driver::Driver;
 use crate::line::{Account, End};
-use crate::machine::{Fact, Id, Ignored};
+use crate::machine::{Cookies, Fact, Id, Ignored};
 use crate::shared::{Counts, Notice, Refusal, Shared, State, refusal};
 use crate::socket::{Error, Port};
 use crate::watch;
@@ -182,6 +182,11 @@ impl Endpoint {
         self.shared.with(|state| (state.counts, state.machine.ignored()))
     }
 
+    /// Handshakes for which this end, a listener, kept no state.
+    pub fn cookies(&self) -> Cookies {
+        self.shared.with(|state| state.machine.cookies())
+    }
+
     /// Closes all connections in good order, or drops them after 6 s. Nothing works any more
     /// afterwards.
     ///
@@ -272,7 +277,7 @@ impl Connection {
                 let sent = self.with(|state, id| {
                     let sent = state.send(id, data.clone(), deadline);
                     if sent == Err(SendError::Full) {
-                        state.wanting.insert(id);
+                        state.machine.want_room(id);
                     }
                     sent
                 });
@@ -300,7 +305,7 @@ impl Connection {
                 let queued = state.machine.queued(id)?;
                 let is_full = queued >= state.machine.config().queue.datagrams;
                 if is_full {
-                    state.wanting.insert(id);
+                    state.machine.want_room(id);
                 }
                 Some(!is_full)
             });

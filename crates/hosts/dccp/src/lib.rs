@@ -10,6 +10,7 @@
 
 pub mod blocking;
 mod carry;
+mod crowd;
 mod driver;
 mod endpoint;
 mod line;
@@ -23,6 +24,6 @@ mod watch;
 pub use carry::{Over, Peer};
 pub use endpoint::{ConnectError, Connection, Endpoint, SendError};
 pub use line::{Account, Dropped, End};
-pub use machine::Ignored;
+pub use machine::{Cookies, Ignored};
 pub use shared::{Change, Counts, Notice};
 pub use socket::{Addressee, Error, Port, Request, SERVICE, remedies};

@@ -112,6 +112,8 @@ pub(crate) struct Line {
     restored: u64,
     dropped: Dropped,
     pub(crate) is_ready: bool,
+    /// Room in the send queue is to be reported.
+    pub(crate) wants_room: bool,
     pub(crate) armed: Option<Instant>,
 }
 
@@ -139,6 +141,7 @@ impl Line {
             restored: 0,
             dropped: Dropped::default(),
             is_ready: false,
+            wants_room: false,
             armed: None,
         }
     }

@@ -8,7 +8,7 @@ use fairwave_linux::Clock;
 use fairwave_machine::Machine;
 use fairwave_units::Instant;
 use rustix::io::Errno;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -95,8 +95,6 @@ pub(crate) struct State {
     /// The driver's task, to be woken after an input.
     pub(crate) driver: Option<Waker>,
     pub(crate) slots: BTreeMap<Id, Slot>,
-    /// Connections for whose send queue a task waits to have room.
-    pub(crate) wanting: BTreeSet<Id>,
     /// Connections that clients opened, until the application takes them.
     pub(crate) accepted: VecDeque<Id>,
     pub(crate) notices: Vec<Notice>,
@@ -129,7 +127,6 @@ impl Shared {
             last: Instant::ZERO,
             driver: None,
             slots: BTreeMap::new(),
-            wanting: BTreeSet::new(),
             accepted: VecDeque::new(),
             notices: Vec::new(),
             has_moved: false,
@@ -220,6 +217,9 @@ impl State {
             match event {
                 PortEvent::Established(id) => self.established(id),
                 PortEvent::Restored(_) => self.announce(),
+                PortEvent::Room(id) => {
+                    self.slots.get(&id).into_iter().for_each(|slot| slot.changed.notify_waiters());
+                }
                 PortEvent::Data(id, data) => {
                     if let Some(slot) = self.slots.get_mut(&id) {
                         slot.take(data);
@@ -234,15 +234,6 @@ impl State {
                 }
             }
         }
-        let Self { slots, machine, wanting, .. } = self;
-        let half = machine.config().queue.datagrams / 2;
-        wanting.retain(|id| {
-            let is_full = machine.queued(*id).is_some_and(|queued| queued > half);
-            if !is_full {
-                slots.get(id).into_iter().for_each(|slot| slot.changed.notify_waiters());
-            }
-            is_full
-        });
     }
 
     fn established(&mut self, id: Id) {

@@ -111,6 +111,10 @@ pub struct Request {
     pub max_payload: u32,
     /// Maximum number of simultaneous connections.
     pub max_connections: usize,
+    /// Maximum number of connections whose handshake is not complete. Beyond it, a listener answers
+    /// Requests with an Init Cookie and keeps no state (RFC 4340 section 8.1.4). Below it there are
+    /// no cookies, as Linux's clients do not return them; with 0 there is always one.
+    pub max_half_open: usize,
     /// Time for which a client tries to open a connection again that it has lost; `None` ends it.
     pub reconnect: Option<Duration>,
     /// Whether the endpoint watches links, routes, addresses and radios of this host, and notifies
@@ -133,6 +137,7 @@ impl Request {
             sequence_window: Config::default().sequence_window,
             max_payload: Config::default().max_payload,
             max_connections: CONNECTIONS,
+            max_half_open: CONNECTIONS / 2,
             reconnect: None,
             watch: false,
         }
@@ -184,6 +189,7 @@ impl Port {
             server,
             local,
             max_connections: request.max_connections,
+            max_half_open: request.max_half_open,
             reconnect: request.reconnect,
             secret: Key::new(&secret).expect("32 bytes are enough"),
         };

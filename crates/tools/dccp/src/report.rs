@@ -5,7 +5,9 @@ mod page;
 mod relayed;
 mod words;
 
-pub use output::{ConnectionOutput, DccpOutput, HandoverOutput, KnownOutput, SampleOutput};
+pub use output::{
+    ConnectionOutput, CookiesOutput, DccpOutput, HandoverOutput, KnownOutput, SampleOutput,
+};
 pub(crate) use output::{LiveConnection, LiveOutput, Watched, mbps};
 pub(crate) use page::page;
 pub use relayed::{CountOutput, LostOutput, RateLine, RelayOutput};

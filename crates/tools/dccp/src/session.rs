@@ -174,6 +174,7 @@ impl<'a> Session<'a> {
             ignored: ignored.broken + ignored.foreign + ignored.turned_away + counts.unreadable,
             dropped_here: counts.dropped_here,
             refused: counts.refused,
+            cookies: endpoint.cookies().into(),
             error,
         };
         if self.console.is_json() {

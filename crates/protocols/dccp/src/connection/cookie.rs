@@ -1,25 +1,30 @@
 //! Init Cookies (RFC 4340 section 8.1.4): a listener's state, sealed and given to the client.
 //!
-//! A cookie holds the numbers of Request and Response and the negotiation options of the Request.
-//! The features are not in it: processing the same options again gives the same values.
+//! A cookie holds the time, the number of the Request and its negotiation options. Its seal covers
+//! the ports, the service code and the number of the Response as well, which the client returns as
+//! an acknowledgement; a host that knows the addresses derives the key from them. The features are
+//! not in it: processing the same options again gives the same values.
 
 use super::{Connection, Control, Packet};
 use crate::Payload;
 use crate::features::Carrier;
-use fairwave_units::{Duration, Instant};
+use fairwave_units::Instant;
 use fairwave_wire::dccp::{Header, Kind, Options, ResetCode, Seq48, Value};
 use fairwave_wire::seal::{TAG_LEN, Tag};
 
 const LABEL: &str = "dccp init cookie";
-/// Time for which a cookie is good: a client that comes later has given up before.
-const LIFETIME: Duration = Duration::from_secs(64);
-/// Bytes of options that fit a cookie: 253, less time, two numbers and the seal.
-const OPTIONS_MAX: usize = 253 - 8 - 8 - 8 - TAG_LEN;
+/// Time in seconds for which a cookie is good: a client that comes later has given up before.
+const LIFETIME_S: u32 = 64;
+const NANOS: u64 = 1_000_000_000;
+/// Bytes of a time in seconds, and of a sequence number.
+const TIME_LEN: usize = 4;
+const SEQ_LEN: usize = 6;
+/// Bytes of options that fit a cookie: 253, less time, number and seal.
+const OPTIONS_MAX: usize = 253 - TIME_LEN - SEQ_LEN - TAG_LEN;
 
 /// Content of a cookie.
 struct Cookie {
     request: Seq48,
-    response: Seq48,
     options: Options,
 }
 
@@ -67,17 +72,16 @@ impl<P: Payload> Connection<P> {
             self.refuse(packet, ResetCode::NO_CONNECTION);
             return false;
         };
-        let cookie = self.unseal(now, &packet.header, sealed);
-        let Some(cookie) = cookie.filter(|cookie| cookie.response == ack) else {
+        let Some(cookie) = self.unseal(now, &packet.header, ack, sealed) else {
             self.refuse(packet, ResetCode::BAD_INIT_COOKIE);
             return false;
         };
-        self.numbers.iss = cookie.response;
-        self.numbers.gss = cookie.response;
-        self.numbers.gar = cookie.response;
+        let (Cookie { request, options }, response) = (cookie, ack);
+        self.numbers.iss = response;
+        self.numbers.gss = response;
+        self.numbers.gar = response;
         self.accept(now, packet);
-        self.numbers.begin(cookie.request);
-        let Cookie { request, response, options } = cookie;
+        self.numbers.begin(request);
         if Self::read_negotiation(&mut self.features, request, None, &options).is_err() {
             self.refuse(packet, ResetCode::MANDATORY_ERROR);
             return false;
@@ -97,37 +101,46 @@ impl<P: Payload> Connection<P> {
         response: Seq48,
         options: &Options,
     ) -> Option<Vec<u8>> {
-        let mut body = now.as_nanos().to_be_bytes().to_vec();
-        body.extend(client.seq.value().to_be_bytes());
-        body.extend(response.value().to_be_bytes());
+        let mut body = seconds(now).to_be_bytes().to_vec();
+        body.extend(&client.seq.value().to_be_bytes()[8 - SEQ_LEN..]);
         body.extend(options.as_bytes());
-        let tag = self.config.cookie.as_ref()?.tag(LABEL, &[&self.ports(client), &body]);
+        let scope = self.scope(client, response);
+        let tag = self.config.cookie.as_ref()?.tag(LABEL, &[&scope, &body]);
         body.extend(tag.0);
         Some(body)
     }
 
-    fn unseal(&self, now: Instant, client: &Header, sealed: &[u8]) -> Option<Cookie> {
+    fn unseal(
+        &self,
+        now: Instant,
+        client: &Header,
+        response: Seq48,
+        sealed: &[u8],
+    ) -> Option<Cookie> {
         let (body, tag) = sealed.split_last_chunk::<TAG_LEN>()?;
         let key = self.config.cookie.as_ref()?;
-        key.verify(LABEL, &[&self.ports(client), body], &Tag(*tag)).ok()?;
-        let (made, rest) = body.split_first_chunk::<8>()?;
-        let (request, rest) = rest.split_first_chunk::<8>()?;
-        let (response, options) = rest.split_first_chunk::<8>()?;
-        let made = Instant::from_nanos(u64::from_be_bytes(*made));
-        (now.since(made) <= LIFETIME).then(|| Cookie {
-            request: Seq48::new(u64::from_be_bytes(*request)),
-            response: Seq48::new(u64::from_be_bytes(*response)),
+        key.verify(LABEL, &[&self.scope(client, response), body], &Tag(*tag)).ok()?;
+        let (made, rest) = body.split_first_chunk::<TIME_LEN>()?;
+        let ([a, b, c, d, e, f], options) = rest.split_first_chunk::<SEQ_LEN>()?;
+        let age = seconds(now).wrapping_sub(u32::from_be_bytes(*made));
+        (age <= LIFETIME_S).then(|| Cookie {
+            request: Seq48::new(u64::from_be_bytes([0, 0, *a, *b, *c, *d, *e, *f])),
             options: Options::from_bytes(options),
         })
     }
 
-    /// Scope of a cookie: these ports and this service alone.
-    fn ports(&self, client: &Header) -> [u8; 8] {
+    /// Scope of a cookie: these ports, this service and this Response alone.
+    fn scope(&self, client: &Header, response: Seq48) -> [u8; 16] {
         let [a, b] = client.source_port.to_be_bytes();
         let [c, d] = client.destination_port.to_be_bytes();
         let [e, f, g, h] = self.config.service.to_be_bytes();
-        [a, b, c, d, e, f, g, h]
+        let [i, j, k, l, m, n, o, p] = response.value().to_be_bytes();
+        [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
     }
+}
+
+fn seconds(at: Instant) -> u32 {
+    (at.as_nanos() / NANOS) as u32
 }
 
 /// The negotiation options, as many as fit a cookie.

@@ -2,7 +2,7 @@
 
 use fairwave_dccp::ccid::{ReceiverStats, SenderStats};
 use fairwave_dccp::tfrc::equation::throughput;
-use fairwave_dccp_host::{Account, Change, Notice};
+use fairwave_dccp_host::{Account, Change, Cookies, Notice};
 use fairwave_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,30 @@ pub struct DccpOutput {
     pub dropped_here: u64,
     /// Datagrams that the kernel of this host refused to send.
     pub refused: u64,
+    /// Handshakes for which a server kept no state, as too many others were not complete.
+    pub cookies: CookiesOutput,
     /// Reason why there was no connection; null if there was one.
     pub error: Option<String>,
+}
+
+/// Init Cookies (RFC 4340 section 8.1.4) of a server.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct CookiesOutput {
+    /// Requests answered with a cookie.
+    pub sent: u64,
+    /// Cookies returned by clients that opened a connection.
+    pub returned: u64,
+    /// Cookies that were forged, changed or too old.
+    pub refused: u64,
+    /// Maximum number of connections at one time whose handshake was not complete.
+    pub half_open_max: u64,
+}
+
+impl From<Cookies> for CookiesOutput {
+    fn from(cookies: Cookies) -> Self {
+        let Cookies { sent, returned, refused, half_open_max } = cookies;
+        Self { sent, returned, refused, half_open_max }
+    }
 }
 
 /// One connection.

@@ -1,10 +1,13 @@
 //! The connections of one port as one state machine over datagrams.
 
+mod listener;
+
 use crate::carry::{Over, Peer};
+use crate::crowd::Crowd;
 use crate::line::{Account, End, Line, Opening};
 use bytes::Bytes;
 use fairwave_dccp::ccid::Handover;
-use fairwave_dccp::{Config, Event, Input, Packet, Standard, State, Waiting};
+use fairwave_dccp::{Config, Event, Input, Standard, State, Waiting};
 use fairwave_machine::Machine;
 use fairwave_sockets::{Datagrams, Incoming, Outgoing};
 use fairwave_units::{Duration, Instant};
@@ -13,10 +16,6 @@ use fairwave_wire::seal::{Key, Tag};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
-/// Answers to packets of no connection that wait to be sent; further ones are not made.
-const STRAYS: usize = 16;
-/// Time after which a connection whose client has not answered may be replaced by another.
-const HALF_OPEN: Duration = Duration::from_secs(5);
 /// First of the dynamic ports (RFC 6335).
 pub(crate) const EPHEMERAL: u16 = 49_152;
 
@@ -36,6 +35,9 @@ pub struct Settings {
     pub local: Option<IpAddr>,
     /// Maximum number of simultaneous connections; a listener answers no further Request.
     pub max_connections: usize,
+    /// Maximum number of connections whose handshake is not complete. Beyond it, a listener answers
+    /// Requests with an Init Cookie and keeps no state (RFC 4340 section 8.1.4).
+    pub max_half_open: usize,
     /// Time for which a client tries to open a connection again that it has lost; `None` ends it.
     pub reconnect: Option<Duration>,
     /// Secret from which initial sequence numbers are derived, so that they cannot be guessed (RFC
@@ -81,6 +83,8 @@ pub enum PortEvent {
     Restored(Id),
     /// Application data arrived.
     Data(Id, Bytes),
+    /// The send queue of a connection is half empty, as it was asked to report.
+    Room(Id),
     /// A connection is over.
     Ended(Id, End, Box<Account>),
 }
@@ -99,9 +103,12 @@ pub struct Connections {
     /// Answers to packets that belong to no connection.
     strays: VecDeque<Outgoing>,
     events: VecDeque<PortEvent>,
+    /// Connections that others may replace.
+    crowd: Crowd<Id>,
     opened: u64,
     is_stopping: bool,
     ignored: Ignored,
+    cookies: Cookies,
 }
 
 /// Datagrams that were not answered.
@@ -115,6 +122,19 @@ pub struct Ignored {
     pub turned_away: u64,
 }
 
+/// Handshakes for which a listener keeps no state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cookies {
+    /// Requests answered with an Init Cookie.
+    pub sent: u64,
+    /// Cookies returned by clients that opened a connection.
+    pub returned: u64,
+    /// Cookies that were forged, changed or too old.
+    pub refused: u64,
+    /// Maximum number of connections at one time whose handshake was not complete.
+    pub half_open_max: u64,
+}
+
 impl Connections {
     /// Creates a port without connections.
     pub fn new(settings: Settings) -> Self {
@@ -126,15 +146,22 @@ impl Connections {
             deadlines: BTreeSet::new(),
             strays: VecDeque::new(),
             events: VecDeque::new(),
+            crowd: Crowd::new(),
             opened: 0,
             is_stopping: false,
             ignored: Ignored::default(),
+            cookies: Cookies::default(),
         }
     }
 
     /// Numbers of datagrams that were not answered so far.
     pub const fn ignored(&self) -> Ignored {
         self.ignored
+    }
+
+    /// Handshakes without state so far.
+    pub fn cookies(&self) -> Cookies {
+        Cookies { half_open_max: self.crowd.half_open().1 as u64, ..self.cookies }
     }
 
     /// Measurements of a connection so far, until it has been over for a while.
@@ -150,6 +177,13 @@ impl Connections {
     /// Number of datagrams in the send queue of a connection that accepts more.
     pub fn queued(&self, id: Id) -> Option<usize> {
         self.lines.get(&id).and_then(Line::queued)
+    }
+
+    /// Has a connection report once when its send queue is half empty, or accepts no more.
+    pub fn want_room(&mut self, id: Id) {
+        if let Some(line) = self.lines.get_mut(&id) {
+            line.wants_room = true;
+        }
     }
 
     /// The connection that was opened last, if it is there.
@@ -176,7 +210,7 @@ impl Connections {
 
     /// Whether no connection is left.
     pub fn is_empty(&self) -> bool {
-        self.lines.values().all(|line| line.ended.is_some())
+        self.lines.len() == self.crowd.over()
     }
 
     /// Random bits for a new connection, which outsiders cannot guess.
@@ -208,6 +242,10 @@ impl Connections {
         if let Some(before) = self.by_peer.insert(line.peer, id) {
             self.remove(before);
         }
+        // One that returned a cookie is open already.
+        if line.connection.state() < State::Open {
+            self.crowd.begin(id);
+        }
         self.lines.insert(id, line);
         self.touch(id);
         id
@@ -216,6 +254,10 @@ impl Connections {
     fn remove(&mut self, id: Id) {
         let Some(line) = self.lines.remove(&id) else { return };
         line.armed.map(|at| self.deadlines.remove(&(at, id)));
+        self.crowd.remove(id);
+        if line.wants_room {
+            self.events.push_back(PortEvent::Room(id));
+        }
         if self.by_peer.get(&line.peer) == Some(&id) {
             self.by_peer.remove(&line.peer);
         }
@@ -259,43 +301,6 @@ impl Connections {
             _ if self.settings.server.is_some() => self.ignored.foreign += 1,
             _ => self.welcome(now, peer, datagram.to, packet),
         }
-    }
-
-    /// Handles a packet from an unknown peer at a listener.
-    fn welcome(&mut self, now: Instant, peer: Peer, to: Option<IpAddr>, packet: Packet<Bytes>) {
-        if self.is_stopping || !self.has_room(now, peer) {
-            self.ignored.turned_away += 1;
-            return;
-        }
-        let mut line = Line::new(&self.opening(now, peer, to), peer);
-        line.connection.handle(now, Input::Listen);
-        line.connection.handle(now, Input::Packet(packet));
-        if line.connection.state() > State::Listen {
-            // Only a valid Request creates state. Every other packet gets its answer, such as a
-            // Reset, from a temporary connection that is then dropped.
-            self.insert(line);
-            return;
-        }
-        while let Some(answer) = line.connection.poll(now) {
-            let answer = line.outgoing(self.settings.over, &answer);
-            // Bounded, as any received packet can cause an answer.
-            self.strays.extend(answer.filter(|_| self.strays.len() < STRAYS));
-        }
-    }
-
-    /// Whether one more connection is possible. It replaces a connection that has ended, or one
-    /// whose client has not answered for long: the address of that client may be forged.
-    fn has_room(&mut self, now: Instant, peer: Peer) -> bool {
-        if self.lines.len() >= self.settings.max_connections && !self.by_peer.contains_key(&peer) {
-            let is_idle = |line: &Line| {
-                let is_slow = line.established.is_none() && now.since(line.began) > HALF_OPEN;
-                line.ended.is_some() || is_slow
-            };
-            let idle = self.lines.iter().find(|(_, line)| is_idle(line)).map(|(id, _)| *id);
-            idle.into_iter().for_each(|idle| self.remove(idle));
-            return idle.is_some();
-        }
-        true
     }
 
     /// Hands an input to a connection.
@@ -388,6 +393,7 @@ impl Connections {
     fn end(&mut self, now: Instant, id: Id, end: End) {
         let Some(line) = self.lines.get_mut(&id) else { return };
         line.ended = Some(now);
+        self.crowd.end(id);
         let account = Box::new(line.account());
         self.events.push_back(PortEvent::Ended(id, end, account));
         self.touch(id);
@@ -405,6 +411,7 @@ impl Connections {
                         true => PortEvent::Established(id),
                         false => PortEvent::Restored(id),
                     };
+                    self.crowd.establish(id);
                     self.events.push_back(event);
                     continue;
                 }
@@ -428,6 +435,17 @@ impl Connections {
             } else {
                 self.end(now, id, end);
             }
+        }
+    }
+
+    /// Reports room in the send queue of a connection that is to report it.
+    fn offer_room(&mut self, id: Id) {
+        let half = self.settings.connection.queue.datagrams / 2;
+        if let Some(line) = self.lines.get_mut(&id).filter(|line| line.wants_room)
+            && line.queued().is_none_or(|queued| queued <= half)
+        {
+            line.wants_room = false;
+            self.events.push_back(PortEvent::Room(id));
         }
     }
 
@@ -501,6 +519,7 @@ impl Machine for Connections {
             }
             self.ready.pop_front();
             self.note(now, id);
+            self.offer_room(id);
             self.arm(id);
         }
     }
