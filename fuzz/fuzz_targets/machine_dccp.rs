@@ -7,7 +7,7 @@
 #![no_main]
 
 use bytes::Bytes;
-use fairwave_dccp::{Ccid, Config, Standard, Waiting};
+use fairwave_dccp::{Ccid, Config, PathLimits, Standard, Waiting};
 use fairwave_dccp_host::Over;
 use fairwave_dccp_host::machine::{Connections, Fact, Id, PortEvent, Settings};
 use fairwave_machine::Machine;
@@ -47,8 +47,10 @@ fn port(is_client: bool, ccid: u8) -> Connections {
     let ccids = if is_client { vec![Ccid(ccid)] } else { vec![Ccid(3), Ccid(2), Ccid(4)] };
     let (send_ccids, receive_ccids) = (ccids.clone(), ccids);
     let service = 7;
-    let connection =
-        Config { local_port, remote_port, send_ccids, receive_ccids, service, ..Config::default() };
+    let path = Some(PathLimits { min: 200, max: 1_472 });
+    let keep_alive = Some(Duration::from_millis(100)).filter(|_| is_client);
+    let config = Config { path, keep_alive, service, ..Config::default() };
+    let connection = Config { local_port, remote_port, send_ccids, receive_ccids, ..config };
     Connections::new(Settings {
         over: Over::Udp,
         connection,
@@ -128,10 +130,10 @@ impl Line {
     }
 
     /// The client's application sends a datagram, which has to leave before a deadline.
-    fn send(&mut self, within: Duration) {
+    fn send(&mut self, within: Duration, len: usize) {
         let Some(id) = self.open else { return };
         let deadline = Some(self.now + within);
-        let payload = Bytes::from_static(&[7; 100]);
+        let payload = Bytes::from(vec![7; len]);
         self.report(0, Fact::Send(id, Waiting { deadline, payload }));
     }
 
@@ -148,8 +150,11 @@ fuzz_target!(|bytes: &[u8]| {
     let mut line = Line::new(2 + first % 3);
     while let Some((op, behind)) = rest.split_first() {
         rest = behind;
-        match op % 10 {
-            8 => line.send(Duration::from_millis(op.into())),
+        match op % 12 {
+            8 => line.send(Duration::from_millis(op.into()), 100),
+            // Long enough to have the path probed.
+            10 => line.send(Duration::from_millis(op.into()), 1_300),
+            11 => line.report(0, Fact::PathTakes(SERVER, u32::from(*op) * 6)),
             9 => line.report(0, Fact::Moved(CLIENT.ip())),
             0 | 1 => line.deliver(|_| {}),
             2 => {

@@ -241,6 +241,80 @@ def silences():
     return found
 
 
+def routed():
+    """A router r between a and b, whose link v to b has an MTU of 1280."""
+    run("ip netns add r && ip -n r link set lo up")
+    run("ip -n b link del w")
+    run("ip -n a link add w type veth peer name w netns r")
+    run("ip -n r link add v type veth peer name v netns b")
+    for name, link, net, host in [("a", "w", 81, 1), ("r", "w", 81, 2), ("r", "v", 82, 1), ("b", "v", 82, 2)]:
+        run(f"ip -n {name} addr add 10.{net}.0.{host}/24 dev {link}")
+        run(f"ip -n {name} addr add fd{net}::{host}/64 dev {link} nodad")
+        run(f"ip -n {name} link set {link} up")
+    run("ip -n r link set v mtu 1280 && ip -n b link set v mtu 1280")
+    for name, net in [("a", 81), ("b", 82)]:
+        hop = "2" if name == "a" else "1"
+        run(f"ip -n {name} route add default via 10.{net}.0.{hop}")
+        run(f"ip -n {name} -6 route add default via fd{net}::{hop}")
+    run("ip netns exec r sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward; "
+        "echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'")
+
+
+def narrow():
+    """Datagrams of 1400 bytes over a link with an MTU of 1280, whose router says so or is silent."""
+    routed()
+    found = {}
+    for way, rule in [("hole", "icmp type destination-unreachable drop; icmpv6 type packet-too-big drop;"),
+                      ("told", "")]:
+        run("ip netns exec r nft 'flush ruleset; table inet t { chain o { type filter hook output priority 0; "
+            + rule + " }; }'")
+        ends = {}
+        for family, host in [(4, "10.82.0.2")] + [(6, "fd82::2")] * (way == "told"):
+            words = ["--udp", "--udp-port", str(7000 + family), "--port", str(PORT), "--json"]
+            line = lambda place, *more: subprocess.Popen(
+                ["ip", "netns", "exec", place, FAIRWAVE, "dccp", *more, *words], stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, text=True)
+            there = line("b", "serve", "--once")
+            assert json.loads(there.stdout.readline())
+            time_s = "14 s" if way == "hole" else "5 s"
+            here = line("a", "send", host, "--rate", "1 Mbps", "--size", "1400", "--for", time_s)
+            ends[family] = (here, there)
+        for family, (here, there) in ends.items():
+            outputs = [json.loads(end.communicate(timeout=PATIENCE_S)[0]) for end in (here, there)]
+            found[f"{way} {family}"] = [output["connections"][0] for output in outputs]
+    return found
+
+
+def idles():
+    """A translator of addresses that forgets a port of UDP after 20 s: an idle connection stays."""
+    routed()
+    run("ip netns exec r nft 'table ip t { chain p { type nat hook postrouting priority 100; oif v masquerade; }; "
+        "chain f { type filter hook forward priority 0; ip saddr 10.81.0.1 counter; }; }'")
+    for name in ["udp_timeout", "udp_timeout_stream"]:
+        run(f"ip netns exec r sh -c 'echo 20 > /proc/sys/net/netfilter/nf_conntrack_{name}'")
+
+    def passed():
+        rules = json.loads(run("ip netns exec r nft -j list chain ip t f"))["nftables"]
+        rule = next(one["rule"] for one in rules if "rule" in one)
+        return next(part["counter"]["packets"] for part in rule["expr"] if "counter" in part)
+
+    player, camera = Udp("b", 4, PORT), Udp("a", 4)
+    here, there = relays(4, "--encapsulate", host="10.82.0.2")
+    camera.send(b"frame")
+    relay = player.receive()[1]
+    # Feedback ends soon; what passes after that keeps the connection.
+    count, quiet = passed(), time.monotonic()
+    while time.monotonic() < quiet + 5:
+        time.sleep(0.5)
+        if passed() != count:
+            count, quiet = passed(), time.monotonic()
+    until(lambda: passed() >= count + 2)
+    player.send(b"answer", relay[:2])
+    answer = camera.receive()[0]
+    sender = here.end()
+    return {"answer": answer.decode(), "here": sender, "there": there.end(signals=False)}
+
+
 def streams():
     """RTP of ffmpeg through the relays, received by ffmpeg: frames that it decodes."""
     if not shutil.which("ffmpeg"):
@@ -272,5 +346,5 @@ if __name__ == "__main__":
         os.chdir(place)
         os.chmod(place, 0o777)
         build()
-        tasks = [carries, limits, survives, restarts, silences, streams]
+        tasks = [carries, limits, survives, restarts, silences, narrow, idles, streams]
         print(json.dumps({task.__name__: task for task in tasks}[sys.argv[2]]()))

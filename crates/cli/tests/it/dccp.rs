@@ -201,6 +201,31 @@ fn no_rule_outlives_a_relay_however_it_ends() {
     }
 }
 
+/// A link with an MTU of 1280 takes 1252 bytes inside UDP with IPv4, and 1232 with IPv6. Longer
+/// packets are cut by the router with IPv4, and by their sender with IPv6, which needs ICMP.
+#[test]
+fn datagrams_longer_than_a_link_of_the_path_takes_arrive() {
+    let Some(found) = found("narrow") else { return };
+    for (way, takes) in [("told 4", 1_252), ("told 6", 1_232), ("hole 4", 1_252)] {
+        let [here, there] = [0, 1].map(|end| &found[way][end]);
+        let size = here["path_bytes"].as_u64().expect("it is searched");
+        let min = if way.starts_with("told") { takes } else { 1_231 };
+        assert!((min..=takes).contains(&size), "{way}: {size}");
+        let count = |end: &Value| end["datagrams"].as_u64().expect("a number");
+        assert!(count(there) * 10 >= count(here) * 9 && count(here) > 100, "{way}: {found:#}");
+        assert_eq!((&here["ended"], &there["restored"]), (&"closed".into(), &0.into()), "{way}");
+    }
+}
+
+/// A Sync every 15 s, which the listening end answers.
+#[test]
+fn an_idle_connection_stays_with_a_translator_of_addresses() {
+    let Some(found) = found("idles") else { return };
+    assert_eq!(found["answer"], "answer");
+    assert_eq!(found["here"]["connections"], 1, "{found:#}");
+    assert_eq!(found["here"]["restored"], 0, "{found:#}");
+}
+
 #[test]
 fn ffmpeg_streams_over_relays_unchanged() {
     let Some(found) = found("streams") else { return };

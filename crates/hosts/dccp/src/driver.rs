@@ -1,12 +1,14 @@
 //! The loop between a socket, the machine and the tasks of applications, on tokio.
 
 use crate::machine::Fact;
+use crate::mtu::{self, Cut};
 use crate::shared::{Shared, State};
 use crate::socket::Socket;
 use fairwave_linux::arrival::arrival;
 use fairwave_machine::Machine;
 use fairwave_sockets::{Alarm, Left, Outgoing, Taken, registered};
 use fairwave_units::Instant;
+use rustix::io::Errno;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -24,6 +26,10 @@ const SENDS_A_TURN: usize = 256;
 /// Datagrams taken before the machine answers them, but for those of the last read.
 const TAKEN_A_TURN: usize = 128;
 
+fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error().map(Errno::from_raw_os_error) == Some(Errno::MSGSIZE)
+}
+
 /// The task that runs the machine. It ends when the endpoint is closed and its connections are
 /// over.
 #[derive(Debug)]
@@ -40,8 +46,9 @@ pub(crate) struct Driver {
     errors: JoinSet<()>,
     alarm: Alarm,
     taken: Vec<Taken>,
-    /// Datagrams that the kernel has not taken yet.
+    /// Datagrams that the kernel has not taken yet, and whether they may be cut.
     outgoing: Vec<Outgoing>,
+    cuts: Vec<Cut>,
     /// Time at which the socket was last seen empty.
     emptied: Instant,
 }
@@ -85,6 +92,7 @@ impl Driver {
             port: None,
             taken: Vec::new(),
             outgoing: Vec::with_capacity(TOGETHER),
+            cuts: Vec::with_capacity(TOGETHER),
             emptied: Instant::ZERO,
         })
     }
@@ -134,6 +142,13 @@ impl Driver {
                 guards.iter_mut().for_each(tokio::io::unix::AsyncFdReadyGuard::clear_ready);
             }
             count += self.taken.len().max(1);
+            if let (Err(error), Some(server)) = (&left, self.server)
+                && is_too_long(error)
+                && let Ok(size) = mtu::known(server)
+            {
+                // ICMP reported it for a datagram of before.
+                self.shared.with(|state| state.report(Fact::PathTakes(server, size)));
+            }
             let (taken, emptied) = (&mut self.taken, self.emptied);
             self.shared.with(|state| {
                 for Taken { datagram, waited } in taken.drain(..) {
@@ -153,9 +168,12 @@ impl Driver {
     fn flush(&mut self, cx: &mut Context<'_>) -> bool {
         let mut refused = 0;
         let mut trouble = None;
-        while !self.outgoing.is_empty() {
-            match self.socket.send(&self.outgoing) {
-                Ok(count) => drop(self.outgoing.drain(..count.max(1))),
+        while let Some(cut) = self.cuts.first().copied() {
+            self.check_probe(cut);
+            let run = self.cuts.iter().take_while(|other| **other == cut).count();
+            let run = if cut == Cut::Never { 1 } else { run };
+            match self.socket.send(&self.outgoing[..run], cut) {
+                Ok(count) => self.drop_first(count.max(1)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let mut is_blocked = true;
                     for file in &self.ready {
@@ -169,10 +187,14 @@ impl Driver {
                         return false;
                     }
                 }
+                // Longer than the kernel knows the path to take, by an ICMP that came meanwhile.
+                Err(error) if is_too_long(&error) && cut == Cut::Kernel => {
+                    self.cuts[0] = Cut::Long;
+                }
                 Err(error) => {
                     refused += 1;
                     trouble = Some(error);
-                    self.outgoing.remove(0);
+                    self.drop_first(1);
                 }
             }
         }
@@ -185,17 +207,36 @@ impl Driver {
         true
     }
 
+    fn drop_first(&mut self, count: usize) {
+        self.outgoing.drain(..count);
+        self.cuts.drain(..count);
+    }
+
+    /// Reports to the machine what the kernel knows of the path, if that takes no packet of the
+    /// length of a probe, which then has no padding.
+    fn check_probe(&mut self, cut: Cut) {
+        let Some(probe) = self.outgoing.first_mut().filter(|_| cut == Cut::Never) else { return };
+        if let Ok(size) = mtu::known(probe.to)
+            && probe.bytes.len() > size as usize
+        {
+            mtu::strip(&mut probe.bytes);
+            let peer = probe.to;
+            self.shared.with(|state| state.report(Fact::PathTakes(peer, size)));
+        }
+    }
+
     /// Sends the machine's datagrams; returns whether those were all, and its next deadline.
     fn send(&mut self, cx: &mut Context<'_>) -> (bool, Option<Instant>) {
         let (mut count, mut is_all) = (0, false);
         while !is_all && count < SENDS_A_TURN && self.flush(cx) {
-            let outgoing = &mut self.outgoing;
+            let (outgoing, cuts) = (&mut self.outgoing, &mut self.cuts);
             is_all = self.shared.with(|state| {
                 let now = state.now();
                 state.machine.wake(now);
                 while outgoing.len() < TOGETHER
                     && let Some(datagram) = state.machine.poll(now)
                 {
+                    cuts.push(Cut::of(&datagram.bytes, state.machine.whole()));
                     outgoing.push(datagram);
                 }
                 state.take_events();

@@ -15,6 +15,7 @@ mod driver;
 mod endpoint;
 mod line;
 pub mod machine;
+mod mtu;
 mod shared;
 mod socket;
 #[cfg(test)]

@@ -72,6 +72,9 @@ pub struct Account {
     pub dropped: Dropped,
     /// Times that it was lost, or its address changed, and it was established again.
     pub restored: u64,
+    /// Largest packet of DCCP in bytes that is known to get through the path whole; `None` if it is
+    /// not searched.
+    pub path_size: Option<u32>,
     /// Congestion control profiles of the data from this end, and of the data to it.
     pub profiles: (u8, u8),
 }
@@ -231,7 +234,9 @@ impl Line {
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Packet<Bytes>> {
         let packet = self.connection.poll(now)?;
         let (since, data) = self.unanswered.unwrap_or((now, 0));
-        self.unanswered = Some((since, data.saturating_add(u32::from(packet.payload.is_some()))));
+        // A probe of the path has padding, which is no data.
+        let has_data = packet.payload.is_some() && packet.header.kind.is_data_packet();
+        self.unanswered = Some((since, data.saturating_add(u32::from(has_data))));
         Some(packet)
     }
 
@@ -282,6 +287,7 @@ impl Line {
             stats,
             dropped: self.dropped,
             restored: self.restored,
+            path_size: self.connection.path_size(),
             profiles: (ccid(Side::Local), ccid(Side::Remote)),
         }
     }

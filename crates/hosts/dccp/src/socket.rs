@@ -2,8 +2,9 @@
 
 use crate::carry::{Over, PROTOCOL};
 use crate::machine::{EPHEMERAL, Settings};
+use crate::mtu::{Cut, Cutter};
 use fairwave_dccp::tfrc::{Remedies, Sensitivity};
-use fairwave_dccp::{Ccid, Config, QueueLimits, Standard};
+use fairwave_dccp::{Ccid, Config, PathLimits, QueueLimits, Standard};
 use fairwave_linux::random::{fill, random};
 use fairwave_sockets::{Left, Outgoing, Raw, Taken, Transport, Udp};
 use fairwave_units::Duration;
@@ -23,6 +24,13 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const QUEUE: usize = 64;
 /// Maximum number of simultaneous connections of a listener.
 const CONNECTIONS: usize = 16;
+/// Time without packets after which a client inside UDP sends one: the minimum of RFC 8085 section
+/// 3.5. RFC 4787 (REQ-5) has translators of addresses keep a port for two minutes, but many forget
+/// it after 30 s.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Sizes between which the largest packet inside UDP is searched: RFC 8899's `BASE_PLPMTU`, and
+/// what Ethernet takes with IPv4.
+const PATH: PathLimits = PathLimits { min: 1_200, max: 1_472 };
 /// Factor of loss intervals from before a handover (remedy C).
 const OLD_INTERVALS: f64 = 0.25;
 /// The service code of RFC 4340 section 8.1.2, `FWAV`.
@@ -40,8 +48,8 @@ pub(crate) enum Socket {
         /// One that is not connected.
         spare: Option<Box<Raw>>,
     },
-    /// A UDP socket.
-    Udp(Udp),
+    /// A UDP socket, and its options.
+    Udp(Udp, Cutter),
 }
 
 /// Reasons why a port could not be opened, or a connection not be established.
@@ -211,6 +219,8 @@ fn config(request: &Request) -> Result<Config, Error> {
         Addressee::Anybody(address) => (address.port(), 0),
         Addressee::Server(server) => (EPHEMERAL | random()? as u16, server.port()),
     };
+    let is_inside_udp = request.over == Over::Udp;
+    let is_client = matches!(request.with, Addressee::Server(_));
     Ok(Config {
         local_port,
         remote_port,
@@ -221,6 +231,8 @@ fn config(request: &Request) -> Result<Config, Error> {
         sequence_window: request.sequence_window,
         max_payload: request.max_payload,
         give_up: PATIENCE,
+        keep_alive: (is_inside_udp && is_client).then_some(KEEP_ALIVE),
+        path: is_inside_udp.then_some(PATH),
         ..Config::default()
     })
 }
@@ -244,17 +256,11 @@ fn towards(request: &Request, server: SocketAddr) -> Result<(Socket, IpAddr), Er
         Over::Udp => {
             let mut to = server;
             to.set_port(request.udp_port);
-            let udp = udp_towards(to).map_err(failed)?;
+            let udp = Udp::connect(to).map_err(failed)?;
             let local = udp.address().map_err(failed)?.ip();
-            Ok((Socket::Udp(udp), local))
+            Ok((Socket::of(udp).map_err(failed)?, local))
         }
     }
-}
-
-fn udp_towards(server: SocketAddr) -> io::Result<Udp> {
-    let mut udp = Udp::connect(server)?;
-    udp.allow_gso();
-    Ok(udp)
 }
 
 /// Opens a socket that accepts packets from any address.
@@ -270,9 +276,8 @@ fn listening(request: &Request, mut address: SocketAddr) -> Result<Socket, Error
         true => Udp::bind(four),
         false => Err(cause),
     });
-    let mut udp = udp.map_err(|cause| Error::Socket { address, cause })?;
-    udp.allow_gso();
-    Ok(Socket::Udp(udp))
+    let udp = udp.map_err(|cause| Error::Socket { address, cause })?;
+    Socket::of(udp).map_err(|cause| Error::Socket { address, cause })
 }
 
 fn protocol() -> NonZero<u8> {
@@ -288,12 +293,22 @@ fn opened(raw: io::Result<Raw>, address: SocketAddr) -> Result<Raw, Error> {
 }
 
 impl Socket {
+    /// A socket that sends and takes several datagrams as one message where the kernel can.
+    /// Datagrams that arrive together have one stamp; congestion control looks at whole round
+    /// trips.
+    fn of(mut udp: Udp) -> io::Result<Self> {
+        udp.allow_gso();
+        udp.allow_gro();
+        let cutter = Cutter::new(&udp)?;
+        Ok(Self::Udp(udp, cutter))
+    }
+
     /// Leaves packets for other ports of DCCP to the kernel.
     pub(crate) fn accept_port(&self, port: u16) -> io::Result<()> {
         match self {
             Self::Raw { raw, .. } => raw.accept_port(port),
             // It has its port of UDP for itself.
-            Self::Udp(_) => Ok(()),
+            Self::Udp(..) => Ok(()),
         }
     }
 
@@ -307,9 +322,9 @@ impl Socket {
                 }
                 Ok(source)
             }
-            Self::Udp(udp) => {
-                *udp = udp_towards(server)?;
-                Ok(udp.address()?.ip())
+            Self::Udp(..) => {
+                *self = Self::of(Udp::connect(server)?)?;
+                Ok(self.address()?.ip())
             }
         }
     }
@@ -317,7 +332,7 @@ impl Socket {
     pub(crate) fn address(&self) -> io::Result<SocketAddr> {
         match self {
             Self::Raw { raw, .. } => Ok(SocketAddr::new(raw.address()?, 0)),
-            Self::Udp(udp) => udp.address(),
+            Self::Udp(udp, _) => udp.address(),
         }
     }
 
@@ -325,14 +340,14 @@ impl Socket {
     pub(crate) fn descriptors(&self) -> io::Result<Vec<OwnedFd>> {
         match self {
             Self::Raw { raw, .. } => raw.descriptors(),
-            Self::Udp(udp) => Ok(vec![udp.descriptor()?]),
+            Self::Udp(udp, _) => Ok(vec![udp.descriptor()?]),
         }
     }
 
     fn transport(&mut self) -> &mut dyn Transport {
         match self {
             Self::Raw { raw, .. } => raw,
-            Self::Udp(udp) => udp,
+            Self::Udp(udp, _) => udp,
         }
     }
 
@@ -340,7 +355,11 @@ impl Socket {
         self.transport().receive(into)
     }
 
-    pub(crate) fn send(&mut self, queue: &[Outgoing]) -> io::Result<usize> {
+    /// Hands over datagrams that all may be cut in the same way; how many the kernel took.
+    pub(crate) fn send(&mut self, queue: &[Outgoing], cut: Cut) -> io::Result<usize> {
+        if let Self::Udp(_, cutter) = self {
+            cutter.set(cut)?;
+        }
         self.transport().send(queue)
     }
 
@@ -349,7 +368,7 @@ impl Socket {
         let of = |transport: &dyn Transport| (transport.dropped(), transport.unreadable());
         match self {
             Self::Raw { raw, .. } => of(raw),
-            Self::Udp(udp) => of(udp),
+            Self::Udp(udp, _) => of(udp),
         }
     }
 }

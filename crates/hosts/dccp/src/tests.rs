@@ -1,9 +1,12 @@
 //! Ports with each other in virtual time, and endpoints on the loopback.
 
 mod flood;
+mod memory;
+mod path;
 
 use super::*;
 use crate::machine::{Connections, Fact, Id, PortEvent, Settings};
+use crate::mtu::Cut;
 use bytes::Bytes;
 use fairwave_dccp::ccid::Handover;
 use fairwave_dccp::{Ccid, Config, Standard, Waiting};
@@ -71,6 +74,9 @@ struct Pair {
     lost: Vec<u64>,
     /// Ends whose packets are all lost.
     dead: Vec<usize>,
+    /// Application data of a datagram, and bytes of packets that get through whole.
+    size: usize,
+    takes: usize,
     sent: u64,
 }
 
@@ -89,6 +95,8 @@ impl Pair {
             is_stopped: false,
             lost: Vec::new(),
             dead: Vec::new(),
+            size: 500,
+            takes: usize::MAX,
             sent: 0,
         }
     }
@@ -121,7 +129,7 @@ impl Pair {
             return;
         };
         while self.has_data(id) {
-            let payload = Bytes::from(vec![0; 500]);
+            let payload = Bytes::from(vec![0; self.size]);
             self.ends[0].handle(self.now, Fact::Send(id, Waiting { deadline: None, payload }));
             self.next += self.pace.unwrap_or_default();
         }
@@ -136,6 +144,10 @@ impl Pair {
                 break;
             };
             self.sent += u64::from(end == 0);
+            let is_cut = Cut::of(&bytes, self.ends[end].whole()) == Cut::Long;
+            if bytes.len() > self.takes && !is_cut {
+                continue;
+            }
             if self.is_lost(end) || to != self.addresses[1 - end] {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Configuration of a connection.
 
-use crate::QueueLimits;
 use crate::ccid::{Ccid, Receiver, Sender};
+use crate::{PathLimits, QueueLimits};
 use core::fmt;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::seal::Key;
@@ -71,6 +71,13 @@ pub struct Config {
     pub max_segment_lifetime: Duration,
     /// Syncs a second in answer to invalid packets (RFC 4340 section 7.5.4).
     pub syncs_a_second: u32,
+    /// Time without packets sent after which an open connection sends a Sync, to which the other
+    /// end answers: a translator of addresses on the way keeps the connection in its table, and
+    /// both ends know that the other one lives. `None` sends none.
+    pub keep_alive: Option<Duration>,
+    /// Sizes between which the largest packet that the path takes is searched; `None` does not
+    /// search.
+    pub path: Option<PathLimits>,
     /// With a key, a listener keeps no state before the handshake is complete, but sends an Init
     /// Cookie (RFC 4340 section 8.1.4).
     pub cookie: Option<Key>,
@@ -103,6 +110,8 @@ impl Default for Config {
             give_up: Duration::from_secs(180),
             max_segment_lifetime: Duration::from_secs(120),
             syncs_a_second: 8,
+            keep_alive: None,
+            path: None,
             cookie: None,
         }
     }

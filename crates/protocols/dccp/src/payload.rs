@@ -17,6 +17,11 @@ pub trait Payload: Clone + fmt::Debug {
     fn crc32c(&self) -> Option<u32> {
         None
     }
+
+    /// Padding of `len` bytes for a probe of the path; `None` if there are no probes.
+    fn padding(_len: u32) -> Option<Self> {
+        None
+    }
 }
 
 /// Data of which only the length is known.
@@ -36,6 +41,10 @@ impl Payload for Bytes {
 
     fn crc32c(&self) -> Option<u32> {
         Some(crc32c::crc32c(self))
+    }
+
+    fn padding(len: u32) -> Option<Self> {
+        Some(Self::from(vec![0; len as usize]))
     }
 }
 

@@ -16,6 +16,8 @@ use fairwave_wire::seal::{Key, Tag};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
+/// Bytes by which the header of IPv6 is longer than that of IPv4.
+const IPV6_LONGER: u32 = 20;
 /// First of the dynamic ports (RFC 6335).
 pub(crate) const EPHEMERAL: u16 = 49_152;
 
@@ -66,6 +68,8 @@ pub enum Fact {
     Handover(IpAddr, Handover),
     /// A client has this address now: its connection is opened again from there.
     Moved(IpAddr),
+    /// The kernel knows the path to a peer to take datagrams of this many bytes at most.
+    PathTakes(SocketAddr, u32),
     /// Close all connections. A listener accepts no new ones.
     Stop,
     /// ICMP reported that nobody listens at the peer's port.
@@ -109,6 +113,8 @@ pub struct Connections {
     is_stopping: bool,
     ignored: Ignored,
     cookies: Cookies,
+    /// Bytes that the path of the latest datagram is known to take.
+    whole: Option<u32>,
 }
 
 /// Datagrams that were not answered.
@@ -151,12 +157,19 @@ impl Connections {
             is_stopping: false,
             ignored: Ignored::default(),
             cookies: Cookies::default(),
+            whole: None,
         }
     }
 
     /// Numbers of datagrams that were not answered so far.
     pub const fn ignored(&self) -> Ignored {
         self.ignored
+    }
+
+    /// Bytes of a datagram that the path of the latest one that was polled is known to take; `None`
+    /// if there is no search for it.
+    pub const fn whole(&self) -> Option<u32> {
+        self.whole
     }
 
     /// Handshakes without state so far.
@@ -224,6 +237,11 @@ impl Connections {
     fn opening(&mut self, now: Instant, peer: Peer, local: Option<IpAddr>) -> Opening {
         let [a, b, c, d, e, f, g, h, ..] = self.tag(peer).0;
         let mut config = self.settings.connection.clone();
+        if let Some(path) =
+            config.path.as_mut().filter(|_| !peer.address.ip().to_canonical().is_ipv4())
+        {
+            path.max -= IPV6_LONGER;
+        }
         if self.settings.server.is_some() && self.opened > 1 {
             // The server may still know the connection before.
             config.local_port = EPHEMERAL | u16::from_be_bytes([g, h]);
@@ -479,6 +497,12 @@ impl Machine for Connections {
                 }
             }
             Fact::Moved(local) => self.moved(now, local),
+            Fact::PathTakes(address, bytes) => {
+                let ends = [0, u16::MAX].map(|port| Peer { address, port });
+                let ids: Vec<_> =
+                    self.by_peer.range(ends[0]..=ends[1]).map(|(_, id)| *id).collect();
+                ids.into_iter().for_each(|id| self.input(now, id, Input::PathTakes(bytes)));
+            }
             Fact::Stop => self.stop(now),
             Fact::Refused => self.abandon(now, |line| line.refused(now)),
             Fact::Abandon => self.abandon(now, |_| Some(End::TimedOut)),
@@ -505,6 +529,7 @@ impl Machine for Connections {
 
     fn poll(&mut self, now: Instant) -> Option<Outgoing> {
         loop {
+            self.whole = None;
             if let Some(stray) = self.strays.pop_front() {
                 return Some(stray);
             }
@@ -512,6 +537,7 @@ impl Machine for Connections {
             if let Some(line) = self.lines.get_mut(&id) {
                 while let Some(packet) = line.poll(now) {
                     if let Some(outgoing) = line.outgoing(self.settings.over, &packet) {
+                        self.whole = line.connection.path_size();
                         return Some(outgoing);
                     }
                 }

@@ -132,6 +132,11 @@ impl<P: Payload> Connection<P> {
             }
             Kind::Close { .. } => self.on_close(),
             Kind::Sync { .. } => self.push_control(Control::SyncAck { ack: seq }),
+            Kind::SyncAck { ack } => {
+                if let Some(path) = &mut self.path {
+                    path.on_answer(now, ack);
+                }
+            }
             _ => self.deliver(packet),
         }
     }

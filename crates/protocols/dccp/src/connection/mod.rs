@@ -10,6 +10,7 @@ mod output;
 use crate::ack_vector::Arrivals;
 use crate::ccid::{Handover, Receiver, ReceiverStats, Sender, SenderStats};
 use crate::features::{Feature, Features};
+use crate::path::Search;
 use crate::queue::{SendQueue, Waiting};
 use crate::sequence::Numbers;
 use crate::{Config, Payload, Profiles, Unsent};
@@ -91,6 +92,9 @@ pub enum Input<P> {
     Slow(bool),
     /// A handover, which congestion control may heed.
     Handover(Handover),
+    /// The host learned, by ICMP for example, that the path takes packets of this many bytes at
+    /// most.
+    PathTakes(u32),
 }
 
 /// Events for the application and the trace.
@@ -222,6 +226,8 @@ pub struct Connection<P: Payload> {
     /// Init Cookies to return while in PARTOPEN, as options.
     cookies: Options,
     last_received: Option<Instant>,
+    last_sent: Instant,
+    path: Option<Search>,
     /// Since when Syncs are counted, and how many there were.
     syncs: Option<(Instant, u32)>,
     is_slow: bool,
@@ -258,6 +264,8 @@ impl<P: Payload> Connection<P> {
             ndp_run: 0,
             cookies: Options::new(),
             last_received: None,
+            last_sent: Instant::ZERO,
+            path: config.path.map(Search::new),
             syncs: None,
             is_slow: false,
             stats: Stats::new(),
@@ -295,6 +303,12 @@ impl<P: Payload> Connection<P> {
             queued_bytes: self.queue.bytes(),
             ..self.stats
         }
+    }
+
+    /// Largest packet in bytes that is known to get through the path, header included; `None` if it
+    /// is not searched.
+    pub fn path_size(&self) -> Option<u32> {
+        self.path.as_ref().map(Search::size)
     }
 
     /// The value of a feature that is in force, of this end or of the other one.
@@ -375,6 +389,19 @@ impl<P: Payload> Connection<P> {
         if let Some(rx) = &mut self.rx {
             rx.on_handover(now, handover);
         }
+        if let (Some(path), Handover::Ended { .. }) = (&mut self.path, handover) {
+            path.doubt(now);
+        }
+    }
+
+    /// Time at which this end has been silent for too long.
+    fn silent_at(&self) -> Option<Instant> {
+        self.config.keep_alive.filter(|_| self.state == State::Open).map(|it| self.last_sent + it)
+    }
+
+    /// Time of the next step of the search for the largest packet.
+    fn path_at(&self) -> Option<Instant> {
+        self.path.as_ref().filter(|_| self.state == State::Open).and_then(Search::deadline)
     }
 
     /// Sets the retry timer for the next try of the packet just sent.
@@ -423,6 +450,11 @@ impl<P: Payload> Machine for Connection<P> {
             Input::Abort => self.abort(),
             Input::Slow(is_slow) => self.is_slow = is_slow,
             Input::Handover(handover) => self.on_handover(now, handover),
+            Input::PathTakes(bytes) => {
+                if let Some(path) = &mut self.path {
+                    path.hint(now, bytes);
+                }
+            }
         }
     }
 
@@ -440,6 +472,9 @@ impl<P: Payload> Machine for Connection<P> {
             self.retry = true;
         }
         self.expire_queue(now);
+        if let Some(path) = &mut self.path {
+            path.wake(now);
+        }
         if let Some(tx) = self.tx.as_mut().filter(|tx| is_due(tx.deadline())) {
             tx.wake(now);
         }
@@ -461,8 +496,9 @@ impl<P: Payload> Machine for Connection<P> {
             self.pace,
             self.close_by.filter(|_| !self.queue.is_empty()),
         ];
-        [self.retry_at, self.give_up_at, self.time_wait, self.queue.deadline()]
-            .into_iter()
+        let own = [self.retry_at, self.give_up_at, self.time_wait, self.queue.deadline()];
+        own.into_iter()
+            .chain([self.silent_at(), self.path_at()])
             .chain(halves.into_iter().map(|at| at.filter(|_| lives)))
             .flatten()
             .min()

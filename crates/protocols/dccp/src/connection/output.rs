@@ -1,6 +1,6 @@
 //! Output: control packets first, then data as congestion control lets them, then acknowledgements.
 
-use super::{Connection, Control, Packet, State};
+use super::{Connection, Control, DEFAULT_RTT, Packet, State};
 use crate::Payload;
 use crate::ccid::{Permit, Sent};
 use crate::features::Feature;
@@ -21,6 +21,9 @@ impl<P: Payload> Connection<P> {
         if !matches!(self.state, State::PartOpen | State::Open) {
             return None;
         }
+        if let Some(probe) = self.next_probe(now) {
+            return Some(probe);
+        }
         if let Some(packet) = self.next_data(now) {
             return Some(packet);
         }
@@ -32,7 +35,25 @@ impl<P: Payload> Connection<P> {
         let due = self.rx.as_ref().is_some_and(|rx| rx.is_due(now))
             || self.tx.as_ref().is_some_and(|tx| tx.is_due())
             || self.features.is_due(now);
-        due.then(|| self.emit(now, Kind::Ack { ack: self.numbers.gsr }, None))
+        if due {
+            return Some(self.emit(now, Kind::Ack { ack: self.numbers.gsr }, None));
+        }
+        let is_silent = self.silent_at().is_some_and(|at| now >= at);
+        is_silent.then(|| self.control_packet(now, Control::Sync { ack: self.numbers.gsr }))
+    }
+
+    /// A probe of the path: a Sync with padding.
+    fn next_probe(&mut self, now: Instant) -> Option<Packet<P>> {
+        let path = self.path.as_mut().filter(|_| self.state == State::Open)?;
+        let size = path.probe_size(now)?;
+        let mut packet = self.control_packet(now, Control::Sync { ack: self.numbers.gsr });
+        let padding = size.saturating_sub(packet.wire_len());
+        packet.payload = P::padding(padding).filter(|_| padding > 0);
+        let (seq, rtt) = (self.numbers.gss, self.rtt().unwrap_or(DEFAULT_RTT));
+        if let Some(path) = &mut self.path {
+            path.note_probe(now, seq, size, rtt);
+        }
+        Some(packet)
     }
 
     /// Packet of the retry timer.
@@ -172,10 +193,14 @@ impl<P: Payload> Connection<P> {
         let kind = packet.header.kind;
         self.ndp_run = if kind.is_data_packet() { 0 } else { self.ndp_run + 1 };
         self.stats.packets_sent += 1;
+        self.last_sent = now;
         let data = packet.payload.as_ref().map(Payload::len);
         if let Some(bytes) = data {
             self.stats.data_packets_sent += 1;
             self.stats.data_bytes_sent += u64::from(bytes);
+            if let Some(path) = &mut self.path {
+                path.note_sent(now, packet.wire_len());
+            }
         }
         if let Some(tx) = &mut self.tx {
             let (seq, wire_len, ecn) = (self.numbers.gss, packet.wire_len(), packet.ecn);

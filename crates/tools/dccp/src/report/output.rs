@@ -88,6 +88,10 @@ pub struct ConnectionOutput {
     /// Times that the address of this host changed or the peer was lost, and the connection was
     /// established again.
     pub restored: u64,
+    /// Largest packet of DCCP in bytes, header included, that is known to get through the path
+    /// whole; null over IP, where it is not searched.
+    #[schemars(extend("unit" = "bytes"))]
+    pub path_bytes: Option<u32>,
     /// Changes of the way to the peer: handovers.
     pub handovers: Vec<HandoverOutput>,
     /// The connection over time.
@@ -311,6 +315,7 @@ impl Watched {
             missing: account.missing,
             known: self.known(account),
             restored: account.restored,
+            path_bytes: account.path_size,
             handovers: Vec::new(),
             samples: self.samples,
             peer: self.peer,

@@ -1,0 +1,315 @@
+//! Path MTU discovery by probes (RFC 4340 section 14, RFC 8899): the largest packet that gets
+//! through whole.
+//!
+//! A probe is a Sync with padding in its data area, which its receiver ignores and answers with a
+//! SyncAck (RFC 4340 section 5.7). Sizes are those of DCCP packets in bytes, header included; the
+//! host adds what is below. There are probes only while the application sends packets longer than
+//! the smallest size, which needs none.
+
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::dccp::Seq48;
+
+/// Least wait for the answer to a probe (RFC 8899 section 5.1.1, `PROBE_TIMER`).
+const PROBE_MIN: Duration = Duration::from_secs(1);
+/// Probes of a size that are lost before it counts as too long (RFC 8899, `MAX_PROBES`).
+const PROBES_MAX: u32 = 3;
+/// Time until the size in use is confirmed again, if packets of it were sent (RFC 8899 section
+/// 4.3). It is shorter than the time for which an end stays with a silent peer.
+const CONFIRM: Duration = Duration::from_secs(10);
+/// Time until larger sizes are tried again (RFC 8899, `PMTU_RAISE_TIMER`).
+const RAISE: Duration = Duration::from_secs(600);
+/// Difference of sizes at which the search ends.
+const PRECISION: u32 = 8;
+
+/// Sizes between which the search takes place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathLimits {
+    /// A size that every path takes: 1200 bytes inside UDP, for example (RFC 8899, `BASE_PLPMTU`).
+    pub min: u32,
+    /// The largest size to try.
+    pub max: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    size: u32,
+    seq: Seq48,
+    due: Instant,
+}
+
+/// The search on the path of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Search {
+    limits: PathLimits,
+    /// Size known to get through.
+    low: u32,
+    /// Largest size that may get through.
+    high: u32,
+    probe: Option<Probe>,
+    /// Probes of the present size that were lost.
+    lost: u32,
+    /// Time of the next probe.
+    next_at: Option<Instant>,
+    raise_at: Option<Instant>,
+    /// Packets longer than the smallest size were sent since the last confirmation.
+    is_wanted: bool,
+    /// The size in use is to be confirmed before others are tried.
+    is_doubted: bool,
+}
+
+impl Search {
+    pub(crate) const fn new(limits: PathLimits) -> Self {
+        Self {
+            limits,
+            low: limits.min,
+            high: limits.max,
+            probe: None,
+            lost: 0,
+            next_at: None,
+            raise_at: None,
+            is_wanted: false,
+            is_doubted: false,
+        }
+    }
+
+    /// The largest packet known to get through.
+    pub(crate) const fn size(&self) -> u32 {
+        self.low
+    }
+
+    /// A packet of the application was sent.
+    pub(crate) fn note_sent(&mut self, now: Instant, size: u32) {
+        if size > self.limits.min {
+            self.is_wanted = true;
+            if self.probe.is_none() {
+                self.next_at.get_or_insert(now);
+            }
+        }
+    }
+
+    /// Size of the probe to send now.
+    pub(crate) fn probe_size(&mut self, now: Instant) -> Option<u32> {
+        if self.probe.is_some() || self.next_at.is_none_or(|at| now < at) {
+            return None;
+        }
+        if self.raise_at.is_some_and(|at| now >= at) {
+            (self.high, self.raise_at) = (self.limits.max, None);
+        }
+        if !self.is_wanted {
+            // The next long packet starts it again, with the size in use.
+            (self.next_at, self.is_doubted) = (None, self.low > self.limits.min);
+            return None;
+        }
+        if self.is_doubted || self.is_settled() {
+            return Some(self.low);
+        }
+        // First the largest, which most paths take, or which ICMP reported.
+        Some(match self.raise_at {
+            None => self.high,
+            Some(_) => self.low + (self.high - self.low).div_ceil(2),
+        })
+    }
+
+    /// The probe was sent.
+    pub(crate) fn note_probe(&mut self, now: Instant, seq: Seq48, size: u32, rtt: Duration) {
+        let due = now + (rtt * 3).max(PROBE_MIN);
+        (self.probe, self.next_at) = (Some(Probe { size, seq, due }), None);
+        self.is_wanted &= size != self.low;
+    }
+
+    /// A SyncAck arrived for the packet of this number.
+    pub(crate) fn on_answer(&mut self, now: Instant, seq: Seq48) {
+        let Some(probe) = self.probe.take_if(|probe| probe.seq == seq) else { return };
+        self.low = probe.size.max(self.low);
+        self.high = self.high.max(self.low);
+        (self.lost, self.is_doubted) = (0, false);
+        self.go_on(now);
+    }
+
+    /// Counts a probe that was lost.
+    pub(crate) fn wake(&mut self, now: Instant) {
+        let Some(probe) = self.probe.take_if(|probe| now >= probe.due) else { return };
+        self.lost += 1;
+        if self.lost < PROBES_MAX {
+            (self.next_at, self.is_wanted) = (Some(now), true);
+        } else {
+            self.fail(now, probe.size);
+        }
+    }
+
+    /// Takes a size as too long.
+    fn fail(&mut self, now: Instant, size: u32) {
+        if size <= self.low {
+            // The path is another one now.
+            self.low = self.limits.min;
+        }
+        self.high = self.high.min(size - 1).max(self.low);
+        self.raise_at.get_or_insert(now + RAISE);
+        (self.lost, self.is_doubted, self.is_wanted) = (0, false, true);
+        self.go_on(now);
+    }
+
+    fn go_on(&mut self, now: Instant) {
+        if self.is_settled() {
+            self.raise_at.get_or_insert(now + RAISE);
+        }
+        self.next_at = match self.is_settled() {
+            false => Some(now),
+            // The smallest size needs no confirmation.
+            true if self.low == self.limits.min => self.raise_at,
+            true => Some(now + CONFIRM),
+        };
+    }
+
+    fn is_settled(&self) -> bool {
+        self.high - self.low < PRECISION
+    }
+
+    /// ICMP, or the host, reported the largest size. It is a hint: a size that was confirmed is
+    /// given up, but nothing goes below the smallest, and probes decide.
+    pub(crate) fn hint(&mut self, now: Instant, size: u32) {
+        let size = size.max(self.limits.min);
+        if size >= self.high {
+            return;
+        }
+        self.high = size;
+        self.low = if self.low > size { self.limits.min } else { self.low };
+        // As at the beginning: the largest size is tried first.
+        (self.raise_at, self.lost, self.is_doubted) = (None, 0, false);
+        self.probe = self.probe.filter(|probe| probe.size <= size);
+        if self.probe.is_none() && self.is_wanted {
+            self.next_at = Some(now);
+        }
+    }
+
+    /// The path may be another one: the size in use is confirmed soon.
+    pub(crate) fn doubt(&mut self, now: Instant) {
+        if self.low > self.limits.min {
+            (self.probe, self.lost, self.is_doubted) = (None, 0, true);
+            (self.high, self.raise_at) = (self.limits.max, None);
+            (self.next_at, self.is_wanted) = (Some(now), true);
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.probe.map(|probe| probe.due).or(self.next_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: PathLimits = PathLimits { min: 1_200, max: 1_472 };
+    const RTT: Duration = Duration::from_millis(50);
+
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
+    /// A path that takes packets of up to this size, and the probes on it.
+    struct Path {
+        search: Search,
+        takes: u32,
+        now: Instant,
+        sent: Vec<u32>,
+    }
+
+    impl Path {
+        fn new(takes: u32) -> Self {
+            Self { search: Search::new(LIMITS), takes, now: at(0), sent: Vec::new() }
+        }
+
+        /// The application sends packets of 1400 bytes for so long; returns the probes.
+        fn run(&mut self, seconds: u64) -> Vec<u32> {
+            let until = self.now + Duration::from_secs(seconds);
+            while self.now < until {
+                self.search.wake(self.now);
+                self.search.note_sent(self.now, 1_400);
+                if let Some(size) = self.search.probe_size(self.now) {
+                    let seq = Seq48::new(self.sent.len() as u64);
+                    self.search.note_probe(self.now, seq, size, RTT);
+                    self.sent.push(size);
+                    if size <= self.takes {
+                        self.search.on_answer(self.now + RTT, seq);
+                    }
+                }
+                self.now += RTT;
+            }
+            std::mem::take(&mut self.sent)
+        }
+    }
+
+    #[test]
+    fn a_path_without_narrow_links_takes_one_probe() {
+        let mut path = Path::new(1_500);
+        assert_eq!(path.run(5), [1_472]);
+        assert_eq!(path.search.size(), 1_472);
+        assert_eq!(path.run(10), [1_472], "it is confirmed");
+    }
+
+    /// Sizes that get lost are tried three times, a second apart; the search halves what is left:
+    /// 272, 136, 68, 34, 17, 8 bytes.
+    #[test]
+    fn a_narrow_link_that_says_nothing_is_found() {
+        let mut path = Path::new(1_252);
+        let probes = path.run(15);
+        assert_eq!(probes[..6], [1_472, 1_472, 1_472, 1_336, 1_336, 1_336]);
+        let found = path.search.size();
+        assert!((1_252 - PRECISION..=1_252).contains(&found), "{found}");
+        assert!(probes.len() <= 16, "{probes:?}");
+        // The link is gone: larger sizes are tried again after ten minutes.
+        path.takes = 1_500;
+        path.run(580);
+        assert!(path.search.size() < 1_260);
+        path.run(20);
+        assert_eq!(path.search.size(), 1_472);
+    }
+
+    #[test]
+    fn a_report_of_icmp_ends_the_search() {
+        let mut path = Path::new(1_252);
+        path.run(1);
+        path.search.hint(path.now, 1_252);
+        assert_eq!(path.run(1), [1_252]);
+        assert_eq!(path.search.size(), 1_252);
+        // A forged one does not go below what every path takes.
+        path.search.hint(path.now, 68);
+        assert_eq!(path.search.size(), 1_200);
+    }
+
+    /// Three probes after ten seconds at most.
+    #[test]
+    fn a_path_that_becomes_narrow_is_noticed() {
+        let mut path = Path::new(1_500);
+        path.run(2);
+        path.takes = 1_252;
+        path.run(14);
+        assert_eq!(path.search.size(), 1_200);
+        path.run(20);
+        assert!(path.search.size() > 1_240);
+    }
+
+    #[test]
+    fn short_packets_need_no_probe_and_silence_ends_them() {
+        let mut search = Search::new(LIMITS);
+        search.note_sent(at(0), 1_200);
+        assert_eq!((search.probe_size(at(0)), search.deadline()), (None, None));
+        search.note_sent(at(1), 1_201);
+        assert_eq!(search.probe_size(at(1)), Some(1_472));
+        search.note_probe(at(1), Seq48::new(1), 1_472, RTT);
+        search.on_answer(at(1), Seq48::new(1));
+        search.is_wanted = false;
+        assert_eq!((search.probe_size(at(11)), search.deadline()), (None, None));
+    }
+
+    #[test]
+    fn after_a_handover_the_size_is_confirmed() {
+        let mut path = Path::new(1_500);
+        path.run(2);
+        path.takes = 1_300;
+        path.search.doubt(path.now);
+        path.run(4);
+        assert_eq!(path.search.size(), 1_200);
+    }
+}
