@@ -14,8 +14,10 @@
 mod agent;
 mod agree;
 mod bench_compare;
+mod bench_dccp;
 mod bench_shake;
 mod bench_studies;
+mod bench_video;
 mod budget;
 mod callgrind;
 mod captures;
@@ -94,6 +96,12 @@ enum Driver {
     /// Carry one flow over several emulated paths by the code of `fairwave shake` and by the
     /// kernel's MPTCP, and write the shares of both to results/emulated/shake-paths.md.
     BenchShake(bench_shake::Options),
+    /// Carry CCID 3 and the kernel's Reno and CUBIC over the same lossy paths, beside the
+    /// simulator, and write their rates to results/emulated/ccid3-paths.md.
+    BenchDccp(bench_dccp::Options),
+    /// Stream ffmpeg's test source across a handover by `fairwave dccp relay`, TCP, UDP and RTP
+    /// with GCC, and write the judgement of its pictures to results/emulated/video-handover.md.
+    BenchVideo(bench_video::Options),
     /// Make captures with real programs over paths with a known limit, let `fairwave trace` judge
     /// them, and write its accuracy to results/captures.md.
     Captures(captures::Options),
@@ -140,6 +148,8 @@ fn main() -> ExitCode {
         Driver::BenchStudies(options) => bench_studies::bench(&options),
         Driver::BenchSoc(options) => soc_cost::bench(&options),
         Driver::BenchShake(options) => bench_shake::bench(&options),
+        Driver::BenchDccp(options) => bench_dccp::bench(&options),
+        Driver::BenchVideo(options) => bench_video::bench(&options),
         Driver::Captures(options) => captures::captures(&options),
         Driver::Cases(options) => cases::cases(&options),
         Driver::Vm { show } => vm::vm(show),

@@ -9,10 +9,11 @@ const PACKAGE: &str = "fairwave-benches";
 
 /// Every driver. The list is written here once more so that a wrong name is an error at once, and
 /// not after the drivers were compiled; a test of the drivers compares it with theirs.
-pub const NAMES: [&str; 22] = [
+pub const NAMES: [&str; 24] = [
     "agent",
     "agree",
     "bench-compare",
+    "bench-dccp",
     "bench-emulate",
     "bench-forwarding",
     "bench-ns3",
@@ -21,6 +22,7 @@ pub const NAMES: [&str; 22] = [
     "bench-soc",
     "bench-studies",
     "bench-trace",
+    "bench-video",
     "budget",
     "captures",
     "cases",
