@@ -230,7 +230,10 @@ impl<P: Payload> Connection<P> {
 
     /// The first lost segment that some path may carry, and that path.
     fn pick_lost(&mut self) -> Option<(usize, usize)> {
-        let (policy, spills) = (self.config.retransmission, self.config.retransmission_spills);
+        let policy = self.config.retransmission;
+        // Each other path of a redundant scheduler carries the segment in its turn anyway. A slow
+        // one would keep the receive window shut until then.
+        let spills = self.config.retransmission_spills && !self.rules.scheduler.is_redundant();
         let (edge, views, paths) = (self.edge, &self.views[..self.in_use], &self.paths);
         let mut tried = self.board.lost_segments().take(MAX_LOST_TRIED);
         tried.find_map(|(index, lost)| {

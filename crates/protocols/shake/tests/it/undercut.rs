@@ -179,6 +179,22 @@ fn a_lost_copy_does_not_leave_the_window_to_a_slow_original() {
     assert!(share >= 980, "{share} permille of {best} bytes");
 }
 
+/// The fast path loses segments when its queue overflows in slow start, and its window is lowered.
+/// They are retransmitted there: the slow path, which has room, would need 0.6 s, in which the
+/// receive window would be shut.
+#[test]
+fn a_retransmission_of_redundant_is_not_left_to_a_slow_path() {
+    let link = |kbps, us, queue| {
+        let rtt = Duration::from_micros(us);
+        Link { kbps, rtt, loss: 0.0, queue }
+    };
+    let links = vec![link(220, 4_746, 191), link(499_259, 8_224, 135)];
+    let case = Case { seed: 100_049, links, receive_buffer: 969_920 };
+    let best = case.best();
+    let share = case.share("redundant", best);
+    assert!(share >= 980, "{share} permille of {best} bytes");
+}
+
 /// A few of the random cases, each with one scheduler. `redundant` repeats a loss on a slow path
 /// late: in fewer cases it has 98 %.
 #[test]
