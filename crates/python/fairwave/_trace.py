@@ -13,7 +13,7 @@ from ._table import Table
 
 
 class Trace:
-    """What a capture shows: which flow was slow, and for which reason."""
+    """The analysis of a capture: the limit of each connection."""
 
     def __init__(self, report: dict[str, Any], place: tempfile.TemporaryDirectory[str]) -> None:
         self.report = report

@@ -10,12 +10,12 @@
 
 pub mod blocking;
 mod carry;
-mod crowd;
 mod driver;
 mod endpoint;
 mod line;
 pub mod machine;
 mod mtu;
+mod replaceable;
 mod shared;
 mod socket;
 #[cfg(test)]

@@ -121,7 +121,7 @@ pub struct Request {
     pub max_connections: usize,
     /// Maximum number of connections whose handshake is not complete. Beyond it, a listener answers
     /// Requests with an Init Cookie and keeps no state (RFC 4340 section 8.1.4). Below it there are
-    /// no cookies, as Linux's clients do not return them; with 0 there is always one.
+    /// no cookies, as some clients return none; with 0 there is always one.
     pub max_half_open: usize,
     /// Time for which a client tries to open a connection again that it has lost; `None` ends it.
     pub reconnect: Option<Duration>,

@@ -1,7 +1,7 @@
 //! Packets from unknown peers at a listener: Requests, and Init Cookies (RFC 4340 section 8.1.4).
 //!
 //! Below [`Settings::max_half_open`](super::Settings::max_half_open) incomplete handshakes a
-//! Request creates state at once: Linux's clients do not return cookies. Beyond it the state of a
+//! Request creates state at once, as some clients return no cookies. Beyond it the state of a
 //! handshake is in its cookie, so that a flood of Requests takes no memory.
 
 use super::{Connections, Id};
@@ -76,7 +76,7 @@ impl Connections {
     /// Whether a listener keeps state for one more Request.
     fn admits(&mut self, now: Instant) -> bool {
         let max = self.settings.max_half_open;
-        if self.crowd.half_open().0 < max {
+        if self.replaceable.half_open().0 < max {
             return true;
         }
         // In its place: the address of a client that has not answered for long may be forged.
@@ -89,7 +89,7 @@ impl Connections {
     fn slow(&self, now: Instant) -> Option<Id> {
         let is_slow =
             |id: &Id| self.lines.get(id).is_some_and(|line| now.since(line.began) > HALF_OPEN);
-        self.crowd.slowest().filter(is_slow)
+        self.replaceable.slowest().filter(is_slow)
     }
 
     /// Whether one more connection is possible. It replaces a connection that has ended, or one
@@ -97,14 +97,14 @@ impl Connections {
     fn has_room(&self, now: Instant, peer: Peer) -> bool {
         self.lines.len() < self.settings.max_connections
             || self.by_peer.contains_key(&peer)
-            || self.crowd.first_over().is_some()
+            || self.replaceable.first_over().is_some()
             || self.slow(now).is_some()
     }
 
     /// Removes the connection that a new one replaces.
     fn make_room(&mut self, peer: Peer) {
         if self.lines.len() >= self.settings.max_connections && !self.by_peer.contains_key(&peer) {
-            let idle = self.crowd.first_over().or_else(|| self.crowd.slowest());
+            let idle = self.replaceable.first_over().or_else(|| self.replaceable.slowest());
             idle.into_iter().for_each(|idle| self.remove(idle));
         }
     }

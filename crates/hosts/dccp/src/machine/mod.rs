@@ -3,8 +3,8 @@
 mod listener;
 
 use crate::carry::{Over, Peer};
-use crate::crowd::Crowd;
 use crate::line::{Account, End, Line, Opening};
+use crate::replaceable::Replaceable;
 use bytes::Bytes;
 use fairwave_dccp::ccid::Handover;
 use fairwave_dccp::{Config, Event, Input, Standard, State, Waiting};
@@ -108,7 +108,7 @@ pub struct Connections {
     strays: VecDeque<Outgoing>,
     events: VecDeque<PortEvent>,
     /// Connections that others may replace.
-    crowd: Crowd<Id>,
+    replaceable: Replaceable<Id>,
     opened: u64,
     is_stopping: bool,
     ignored: Ignored,
@@ -152,7 +152,7 @@ impl Connections {
             deadlines: BTreeSet::new(),
             strays: VecDeque::new(),
             events: VecDeque::new(),
-            crowd: Crowd::new(),
+            replaceable: Replaceable::new(),
             opened: 0,
             is_stopping: false,
             ignored: Ignored::default(),
@@ -174,7 +174,7 @@ impl Connections {
 
     /// Handshakes without state so far.
     pub fn cookies(&self) -> Cookies {
-        Cookies { half_open_max: self.crowd.half_open().1 as u64, ..self.cookies }
+        Cookies { half_open_max: self.replaceable.half_open().1 as u64, ..self.cookies }
     }
 
     /// Measurements of a connection so far, until it has been over for a while.
@@ -223,7 +223,7 @@ impl Connections {
 
     /// Whether no connection is left.
     pub fn is_empty(&self) -> bool {
-        self.lines.len() == self.crowd.over()
+        self.lines.len() == self.replaceable.over()
     }
 
     /// Random bits for a new connection, which outsiders cannot guess.
@@ -262,7 +262,7 @@ impl Connections {
         }
         // One that returned a cookie is open already.
         if line.connection.state() < State::Open {
-            self.crowd.begin(id);
+            self.replaceable.begin(id);
         }
         self.lines.insert(id, line);
         self.touch(id);
@@ -272,7 +272,7 @@ impl Connections {
     fn remove(&mut self, id: Id) {
         let Some(line) = self.lines.remove(&id) else { return };
         line.armed.map(|at| self.deadlines.remove(&(at, id)));
-        self.crowd.remove(id);
+        self.replaceable.remove(id);
         if line.wants_room {
             self.events.push_back(PortEvent::Room(id));
         }
@@ -411,7 +411,7 @@ impl Connections {
     fn end(&mut self, now: Instant, id: Id, end: End) {
         let Some(line) = self.lines.get_mut(&id) else { return };
         line.ended = Some(now);
-        self.crowd.end(id);
+        self.replaceable.end(id);
         let account = Box::new(line.account());
         self.events.push_back(PortEvent::Ended(id, end, account));
         self.touch(id);
@@ -429,7 +429,7 @@ impl Connections {
                         true => PortEvent::Established(id),
                         false => PortEvent::Restored(id),
                     };
-                    self.crowd.establish(id);
+                    self.replaceable.establish(id);
                     self.events.push_back(event);
                     continue;
                 }

@@ -90,7 +90,7 @@ fn a_flood_of_requests_is_bounded_and_an_honest_client_gets_in() {
     assert_eq!((server.cookies().returned, server.ignored().turned_away), (1, 0));
 }
 
-/// Clients that do not return cookies, such as Linux's, get in once others had 5 s to answer.
+/// Clients that do not return cookies get in once others had 5 s to answer.
 #[test]
 fn handshakes_that_nobody_completes_make_room() {
     let mut server = crowded();

@@ -28,8 +28,7 @@ pub(crate) fn words(summary: &Summary, record: &Record) -> String {
     tables + &sentences(summary).join("\n") + "\n\n" + &answer
 }
 
-/// The shares of the stations in one or two sentences: whether they are equal, who has least, and
-/// whether a target was reached.
+/// One or two sentences on the shares of the stations: their equality, the least, the target.
 pub(crate) fn answer(summary: &Summary) -> Vec<String> {
     let total = summary.total_mbps.map_or(0.0, |total| total.mean);
     if total == 0.0 {

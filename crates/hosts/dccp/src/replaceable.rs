@@ -1,17 +1,17 @@
-//! Connections that take no place for good: those whose client has not answered yet, and those that
+//! Connections that a new one may replace: those whose handshake is not complete, and those that
 //! are over.
 
 use std::collections::BTreeSet;
 
 /// Connections by name, in the order in which they began.
 #[derive(Debug)]
-pub(crate) struct Crowd<K> {
+pub(crate) struct Replaceable<K> {
     half_open: BTreeSet<K>,
     over: BTreeSet<K>,
     peak: usize,
 }
 
-impl<K: Copy + Ord> Crowd<K> {
+impl<K: Copy + Ord> Replaceable<K> {
     pub(crate) const fn new() -> Self {
         Self { half_open: BTreeSet::new(), over: BTreeSet::new(), peak: 0 }
     }
