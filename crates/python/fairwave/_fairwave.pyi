@@ -44,7 +44,9 @@ class Plan:
         directory: Path,
         progress: Callable[[float], None] | None = None,
     ) -> None: ...
-    def rows(self, point: int, seed: int, rows: str, out: Path | None = None) -> Table: ...
+    def rows(
+        self, jobs: list[tuple[int, int]], rows: str, out: Path | None = None
+    ) -> tuple[Table, list[int | str]]: ...
     def sweep(
         self,
         rows: str,

@@ -34,7 +34,7 @@ def sweep(task: Task, *, address: str | None, progress: bool) -> Table:
     shared = ray.put(task)
     waiting = [one.remote(shared, range(at, runs, tasks)) for at in range(tasks)]
 
-    def batches() -> Iterator[list[Made]]:
+    def batches() -> Iterator[Made]:
         nonlocal waiting
         while waiting:
             ready, waiting = ray.wait(waiting)
@@ -43,7 +43,7 @@ def sweep(task: Task, *, address: str | None, progress: bool) -> Table:
     return joined(batches(), runs, progress)
 
 
-def _runs(task: Task, numbers: range) -> list[Made]:
+def _runs(task: Task, numbers: range) -> Made:
     return task.made(numbers)
 
 

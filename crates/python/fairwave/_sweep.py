@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ._fairwave import RunError
 from ._progress import meter
 from ._scenario import Scenario, Settings, Source, axes
 from ._table import Table
@@ -72,14 +71,13 @@ def sweep(
 
 
 class Made(NamedTuple):
-    """A run of a sweep."""
+    """Some runs of a sweep."""
 
-    number: int
-    """Its place in the sweep."""
-    table: pyarrow.Table | None
-    """Its rows, with the columns of the sweep."""
-    why: str | None
-    """The reason of a failure, in place of rows."""
+    table: pyarrow.Table
+    """The rows of those that succeeded, in the order of `outcomes`, with the columns of the sweep.
+    """
+    outcomes: list[tuple[int, int | str]]
+    """Each run's place in the sweep, with its number of rows or the reason of its failure."""
 
 
 class Task(NamedTuple):
@@ -97,45 +95,60 @@ class Task(NamedTuple):
         assert self.dataset is not None
         return Dataset(self.dataset, self.scenario, self.rows)
 
-    def made(self, numbers: Iterable[int]) -> list[Made]:
+    def made(self, numbers: Sequence[int]) -> Made:
         """Makes these runs, or reads those that are complete."""
         import pyarrow
 
-        dataset = None if self.dataset is None else self.opened()
         plan = self.scenario.plan
-        jobs = plan.jobs
-        results: list[Made] = []
-        for number in numbers:
-            there = dataset.read(number) if dataset else None
-            if there is not None:
-                results.append(Made(number, there, None))
-                continue
-            try:
-                table = pyarrow.table(plan.rows(*jobs[number], self.rows, self.out))
-            except RunError as error:
-                results.append(Made(number, None, str(error)))
-                continue
-            if dataset:
+        every = plan.jobs
+        jobs = [every[number] for number in numbers]
+        if self.dataset is None:
+            stream, outcomes = plan.rows(jobs, self.rows, self.out)
+            return Made(pyarrow.table(stream), list(zip(numbers, outcomes, strict=True)))
+        dataset = self.opened()
+        tables: list[pyarrow.Table] = []
+        kept: list[tuple[int, int | str]] = []
+        for number, job in zip(numbers, jobs, strict=True):
+            table = dataset.read(number)
+            if table is None:
+                stream, [outcome] = plan.rows([job], self.rows, self.out)
+                if isinstance(outcome, str):
+                    kept.append((number, outcome))
+                    continue
+                table = pyarrow.table(stream)
                 dataset.write(number, table)
-            results.append(Made(number, table, None))
-        return results
+            tables.append(table)
+            kept.append((number, len(table)))
+        return Made(pyarrow.concat_tables(tables) if tables else pyarrow.table({}), kept)
 
 
-def joined(batches: Iterable[list[Made]], runs: int, progress: bool) -> Table:
+def joined(batches: Iterable[Made], runs: int, progress: bool) -> Table:
     """Rows of all runs in the order of the sweep. A run that failed is a warning."""
     import pyarrow
 
-    made: dict[int, Made] = {}
+    tables: list[pyarrow.Table] = []
+    # Where the rows of each run begin among those of all tables, and how many there are.
+    places: dict[int, range] = {}
+    failed: dict[int, str] = {}
+    at = 0
     with meter(progress, "sweep") as done:
         for batch in batches:
-            made.update((one.number, one) for one in batch)
+            for number, outcome in batch.outcomes:
+                if isinstance(outcome, str):
+                    failed[number] = outcome
+                    continue
+                places[number] = range(at, at + outcome)
+                at += outcome
+            if batch.table.num_columns:
+                tables.append(batch.table)
             if done:
-                done(len(made) / runs)
-    failed = [one.why for _, one in sorted(made.items()) if one.why is not None]
-    for why in failed:
+                done((len(places) + len(failed)) / runs)
+    for _, why in sorted(failed.items()):
         warnings.warn(why, SweepWarning, stacklevel=4)
-    tables = [one.table for _, one in sorted(made.items()) if one.table is not None]
-    return Table(pyarrow.concat_tables(tables) if tables else pyarrow.table({}))
+    if not tables:
+        return Table(pyarrow.table({}))
+    order = [row for _, rows in sorted(places.items()) for row in rows]
+    return Table(pyarrow.concat_tables(tables).take(pyarrow.array(order, "int64")))
 
 
 def _on_threads(task: Task, workers: int, progress: bool) -> Table:

@@ -1,6 +1,6 @@
 //! Plans: scenarios with their sweeps, and their runs.
 
-use crate::errors::{ScenarioError, of_load, of_run};
+use crate::errors::{RunError, ScenarioError, of_load, of_run};
 use crate::own::{self, Raised, Registered};
 use crate::reply::Reply;
 use crate::table::{Axis, Rows, Table, of_runs};
@@ -137,29 +137,48 @@ impl Plan {
         let how = how(directory.as_deref());
         let runs = py.detach(|| run::sweep_with(&self.plan, workers, how, watch, &|run| run));
         match runs {
-            Ok(runs) => of_runs(&runs, &self.axes(), rows),
+            Ok(runs) => Ok(of_runs(&runs, &self.axes(), rows)?.0),
             Err(error) => Err(self.raised.or(reply.or(of_run(error)))),
         }
     }
 
-    /// Rows of one run, as [`Plan::sweep`] makes it: its directory is below `out`, if that is
-    /// given, and a run that is complete there is read.
-    #[pyo3(signature = (point, seed, rows, out = None))]
+    /// Rows of some runs, each a point and a seed, as [`Plan::sweep`] makes them: their directories
+    /// are below `out`, if that is given, and a run that is complete there is read. Beside the
+    /// table each run has its number of rows or the reason of its failure.
+    #[pyo3(signature = (jobs, rows, out = None))]
     fn rows(
         &self,
         py: Python<'_>,
-        point: usize,
-        seed: u64,
+        jobs: Vec<(usize, u64)>,
         rows: &str,
         out: Option<PathBuf>,
-    ) -> PyResult<Table> {
-        let (job, rows) = (self.job(point, seed)?, Rows::named(rows)?);
+    ) -> PyResult<(Table, Vec<Outcome>)> {
+        let rows = Rows::named(rows)?;
         let how = SweepOptions::from(how(out.as_deref()));
-        match py.detach(|| how.run(&self.plan, job, &mut |_| {})) {
-            Ok(made) => of_runs(&[made], &self.axes(), rows),
-            Err(error) => Err(self.raised.or(of_run(error))),
+        let (mut runs, mut failures) = (Vec::new(), Vec::new());
+        for (point, seed) in jobs {
+            let job = self.job(point, seed)?;
+            let made = py.detach(|| how.run(&self.plan, job, &mut |_| {}));
+            failures.push(match made {
+                Ok(run) => {
+                    runs.push(run);
+                    None
+                }
+                Err(error) => Some(Outcome::Failed(self.why(py, error)?)),
+            });
         }
+        let (table, counts) = of_runs(&runs, &self.axes(), rows)?;
+        let mut counts = counts.into_iter().map(Outcome::Rows);
+        let outcomes = failures.into_iter().filter_map(|failure| failure.or_else(|| counts.next()));
+        Ok((table, outcomes.collect()))
     }
+}
+
+/// What became of a run: its number of rows, or the reason of its failure.
+#[derive(IntoPyObject)]
+enum Outcome {
+    Rows(usize),
+    Failed(String),
 }
 
 impl Plan {
@@ -180,6 +199,15 @@ impl Plan {
     /// The simulator's input for a run.
     pub(crate) fn world(&self, point: usize, seed: u64) -> PyResult<World> {
         Ok(self.plan.scenario(self.job(point, seed)?).to_world(seed))
+    }
+
+    /// The reason of a run's failure. An exception of an algorithm in Python, or Ctrl-C, is raised.
+    fn why(&self, py: Python<'_>, error: run::Error) -> PyResult<String> {
+        let error = self.raised.or(of_run(error));
+        match error.is_instance_of::<RunError>(py) {
+            true => Ok(error.value(py).to_string()),
+            false => Err(error),
+        }
     }
 
     fn job(&self, point: usize, seed: u64) -> PyResult<Job> {

@@ -88,7 +88,7 @@ pub(crate) fn series_of(directory: PathBuf) -> PyResult<Vec<String>> {
 #[pyfunction]
 pub(crate) fn summary_table(directory: PathBuf, rows: &str) -> PyResult<Table> {
     let summary = read_summary(&directory).map_err(failed)?;
-    let batch = Rows::named(rows)?.of(&summary)?;
+    let (batch, _) = Rows::named(rows)?.of(&[&summary])?;
     Ok(Table { schema: batch.schema(), batches: vec![batch] })
 }
 
@@ -114,24 +114,33 @@ impl Rows {
         }
     }
 
-    fn of(self, summary: &Summary) -> PyResult<RecordBatch> {
+    /// The rows of all summaries, and how many each has.
+    fn of(self, summaries: &[&Summary]) -> PyResult<(RecordBatch, Vec<usize>)> {
         match self {
-            Self::Flows => batch(&summary.flows),
-            Self::Queues => batch(&summary.queues),
-            Self::Stations => batch(&summary.stations),
-            Self::Pairs => batch(&summary.pairs),
+            Self::Flows => batch(summaries.iter().map(|summary| &summary.flows[..])),
+            Self::Queues => batch(summaries.iter().map(|summary| &summary.queues[..])),
+            Self::Stations => batch(summaries.iter().map(|summary| &summary.stations[..])),
+            Self::Pairs => batch(summaries.iter().map(|summary| &summary.pairs[..])),
         }
     }
 }
 
-/// Rows as a batch; parts of a row become columns of their own, `part.name`.
-fn batch<T: JsonSchema + Serialize>(rows: &[T]) -> PyResult<RecordBatch> {
+/// The rows of several lists as a batch, and how many each list has; parts of a row become columns
+/// of their own, `part.name`.
+fn batch<'a, T: JsonSchema + Serialize + 'a>(
+    lists: impl Iterator<Item = &'a [T]>,
+) -> PyResult<(RecordBatch, Vec<usize>)> {
+    let (mut rows, mut counts) = (Vec::new(), Vec::new());
+    for list in lists {
+        rows.extend(list);
+        counts.push(list.len());
+    }
     let Columns { fields, descriptions } = Columns::of(schema_for!(T).as_value());
     let nested = serde_arrow::to_record_batch(&fields, &rows).map_err(failed)?;
     let flat = nested.normalize(".", None).map_err(failed)?;
     let described = descriptions.into_iter().map(|(name, text)| (description_of(&name), text));
     let schema = Schema::clone(&flat.schema()).with_metadata(described.collect::<BTreeMap<_, _>>());
-    flat.with_schema(Arc::new(schema)).map_err(failed)
+    Ok((flat.with_schema(Arc::new(schema)).map_err(failed)?, counts))
 }
 
 /// Key of a column's description, as the tables of run directories have it.
@@ -156,45 +165,40 @@ impl Axis {
         Self { key: key.to_owned(), kind }
     }
 
-    /// A column with the run's value in each row.
-    fn column(&self, run: &Run, count: usize) -> ArrayRef {
-        let value = run.axis(&self.key);
+    /// A column with each run's value in as many rows as the run has.
+    fn column(&self, runs: &[Run], counts: &[usize]) -> ArrayRef {
+        let values = runs.iter().zip(counts).flat_map(|(run, &count)| {
+            let value = run.axis(&self.key);
+            repeat_n(value, count)
+        });
         match self.kind {
-            DataType::Int64 => Arc::new(Int64Array::from_iter(repeat_n(value.parse().ok(), count))),
-            DataType::Float64 => {
-                Arc::new(Float64Array::from_iter(repeat_n(value.parse().ok(), count)))
+            DataType::Int64 => {
+                Arc::new(Int64Array::from_iter(values.map(|value| value.parse().ok())))
             }
-            _ => Arc::new(StringArray::from_iter(repeat_n(Some(value), count))),
+            DataType::Float64 => {
+                Arc::new(Float64Array::from_iter(values.map(|value| value.parse().ok())))
+            }
+            _ => Arc::new(StringArray::from_iter(values.map(Some))),
         }
     }
 }
 
-/// The rows of many runs, each with its seed and its values of the axes.
-pub(crate) fn of_runs(runs: &[Run], axes: &[Axis], rows: Rows) -> PyResult<Table> {
-    let mut batches = Vec::new();
-    for run in runs {
-        batches.push(labelled(run, axes, rows)?);
-    }
-    let schema = match batches.first() {
-        Some(batch) => batch.schema(),
-        None => Arc::new(Schema::empty()),
-    };
-    Ok(Table { schema, batches })
-}
-
-fn labelled(run: &Run, axes: &[Axis], rows: Rows) -> PyResult<RecordBatch> {
-    let results = rows.of(&run.summary)?;
-    let count = results.num_rows();
+/// The rows of many runs, each with its seed and its values of the axes, and how many each run has.
+pub(crate) fn of_runs(runs: &[Run], axes: &[Axis], rows: Rows) -> PyResult<(Table, Vec<usize>)> {
+    let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
+    let (results, counts) = rows.of(&summaries)?;
     let mut fields: Vec<FieldRef> = Vec::new();
     let mut columns: Vec<ArrayRef> = Vec::new();
     for axis in axes {
         fields.push(Arc::new(Field::new(&axis.key, axis.kind.clone(), true)));
-        columns.push(axis.column(run, count));
+        columns.push(axis.column(runs, &counts));
     }
+    let seeds = runs.iter().zip(&counts).flat_map(|(run, &count)| repeat_n(run.seed, count));
     fields.push(Arc::new(Field::new("seed", DataType::UInt64, false)));
-    columns.push(Arc::new(UInt64Array::from(vec![run.seed; count])));
+    columns.push(Arc::new(UInt64Array::from_iter_values(seeds)));
     fields.extend(results.schema().fields().iter().cloned());
     columns.extend(results.columns().iter().cloned());
     let schema = Schema::new_with_metadata(fields, results.schema().metadata().clone());
-    RecordBatch::try_new(Arc::new(schema), columns).map_err(failed)
+    let batch = RecordBatch::try_new(Arc::new(schema), columns).map_err(failed)?;
+    Ok((Table { schema: batch.schema(), batches: vec![batch] }, counts))
 }

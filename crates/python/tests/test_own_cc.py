@@ -92,7 +92,7 @@ def test_an_exception_of_a_callback_is_that_of_the_run(make, tiny, mine):
     plan = fw.Scenario(tiny, set={**MINE, "sweep.seeds": 1}).plan
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
-            plan.rows(*plan.jobs[0], "flows")
+            plan.rows(plan.jobs[:1], "flows")
 
 
 @pytest.mark.parametrize(
