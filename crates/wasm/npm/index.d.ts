@@ -15,6 +15,11 @@ export interface RunOptions extends Options {
   progress?: (fraction: number) => boolean | void;
 }
 
+export interface SweepOptions extends RunOptions {
+  /** Number of runs of each point; that of the scenario, if it is left out. */
+  seeds?: number;
+}
+
 /** An error with its place and its remedy. */
 export interface Diagnostic {
   file: string;
@@ -57,6 +62,8 @@ export interface Plan {
   question: string;
   points: Point[];
   seeds: number;
+  /** The command that makes all runs. */
+  sweep: string;
   warnings: string[];
   /** Null if there is no point of the wanted index. */
   network: Network | null;
@@ -78,6 +85,33 @@ export interface Run {
   table(name: string): Promise<Columns>;
 }
 
+/** A figure over the seeds of a point. */
+export interface Mean {
+  /** Number of runs that measured it. */
+  n: number;
+  mean: number;
+  std_dev: number;
+  /** Half the width of the 95 % confidence interval of the mean; null for one run. */
+  half_width: number | null;
+}
+
+/** A point over its seeds. */
+export interface MeanPoint {
+  /** Keys of the sweep with their values there. */
+  axes: Record<string, string>;
+  seeds: number[];
+  /** Its figures, by names such as `flow.up.delay_p99_ms`. */
+  metrics: Record<string, Mean>;
+}
+
+export interface Means {
+  points: MeanPoint[];
+  /** The result in sentences. */
+  answer: string[];
+  /** The points as `fairwave sweep --csv` prints them. */
+  csv: string;
+}
+
 /** Compiles the module, once. In browsers whose bundler moves it, pass its bytes or a response. */
 export function load(source?: BufferSource | Response | Promise<BufferSource | Response>):
   Promise<unknown>;
@@ -85,3 +119,5 @@ export function load(source?: BufferSource | Response | Promise<BufferSource | R
 export function plan(text: string, options?: Options): Promise<Plan>;
 /** Makes a run. It blocks its thread: in a page, call it in a worker. Throws a ScenarioError. */
 export function run(text: string, options?: RunOptions): Promise<Run>;
+/** Makes the runs of all points with some seeds, in the same way. Throws a ScenarioError. */
+export function sweep(text: string, options?: SweepOptions): Promise<Means>;

@@ -2,6 +2,7 @@
 
 import { Fairwave } from "./module.js";
 import { Table } from "./parquet.js";
+import { jobsOf, packed } from "./points.js";
 
 const WASM = new URL("./fairwave.wasm", import.meta.url);
 let loaded = null;
@@ -50,6 +51,21 @@ export async function run(text, options = {}) {
   const summary = JSON.parse(new TextDecoder().decode(byName.get("summary.json")));
   return { answer: answer.run.page.answer, summary, files: byName,
     table: name => columnsOf(byName.get(`${name}.parquet`), name) };
+}
+
+/** Makes the runs of all points with some seeds, and computes means over the seeds. */
+export async function sweep(text, options = {}) {
+  const { points, seeds } = await plan(text, options);
+  const fairwave = await load();
+  const jobs = jobsOf(points, options.seeds ?? seeds);
+  const found = jobs.map((job, i) => {
+    const progress = part => options.progress?.((i + part) / jobs.length);
+    const request = { ...requestOf(text, { ...options, ...job }), only_figures: true };
+    const { answer } = fairwave.run(request, progress);
+    if (answer.refused) throw new ScenarioError(answer.refused);
+    return { job, figures: answer.figures };
+  });
+  return fairwave.means(packed(found)).answer.means;
 }
 
 /** The columns of a table: numbers as Float64Array (NaN for null), texts as arrays. */

@@ -46,6 +46,15 @@ await assert.rejects(result.table("nothing"), /has no table nothing/);
 const plan = await fairwave.plan(`${scenario}\n[sweep]\n"node.sta.count" = [1, 2]\n`);
 assert.deepEqual(plan.points.map(({ label }) => label), ["node.sta.count = 1", "node.sta.count = 2"]);
 
+const parts = [];
+const means = await fairwave.sweep(`${scenario}\n[sweep]\n"node.sta.count" = [1, 2]\n`,
+  { settings: ["duration=2 s"], seeds: 2, progress: part => { parts.push(part); } });
+assert.deepEqual(means.points.map(({ axes, seeds }) => [axes["node.sta.count"], seeds]),
+  [["1", [1, 2]], ["2", [1, 2]]]);
+assert.ok(means.points.every(({ metrics }) => metrics.goodput_mbps.mean > 0));
+assert.match(means.csv, /^node\.sta\.count,metric,runs,mean,low,high,std_dev\r\n1,goodput_mbps,/);
+assert.ok(parts.at(-1) === 1 && parts.every((part, i) => i === 0 || part >= parts[i - 1]));
+
 await assert.rejects(fairwave.run(scenario.replace("duration", "duratoin")), error => {
   assert.ok(error instanceof fairwave.ScenarioError);
   assert.equal(error.diagnostics[0].nearest, "duration");
@@ -57,7 +66,9 @@ const types = textOf("index.d.ts");
 for (const name of Object.keys(fairwave)) {
   assert.match(types, new RegExp(`export (function|class) ${name}\\b`), `${name} has a type`);
 }
-for (const [type, value] of [["Run", result], ["Plan", plan], ["Point", plan.points[0]]]) {
+for (const [type, value] of [["Run", result], ["Plan", plan], ["Point", plan.points[0]],
+  ["Means", means], ["MeanPoint", means.points[0]],
+  ["Mean", means.points[0].metrics.goodput_mbps]]) {
   const [, body] = types.match(new RegExp(`export interface ${type} \\{([^}]*)\\}`));
   const declared = [...body.matchAll(/^ {2}(\w+)[(:]/gm)].map(([, name]) => name);
   assert.deepEqual(declared.sort(), Object.keys(value).sort(), `${type} is as declared`);

@@ -1,7 +1,7 @@
 //! Functions that JavaScript calls, with bytes in the memory of the module.
 //!
 //! JavaScript asks for room by `fairwave_input`, writes a request as JSON there, and calls
-//! `fairwave_plan` or `fairwave_run`. The answer lies at `fairwave_output`. After a run,
+//! `fairwave_plan`, `fairwave_run` or `fairwave_means`. The answer lies at `fairwave_output`. After a run,
 //! `fairwave_file` puts the file with a number, in the order of the answer's `files`, in its place.
 //! The import `fairwave.progress` gets the finished fraction of a run; the run goes on while it
 //! returns a number other than 0.
@@ -61,6 +61,15 @@ pub extern "C" fn fairwave_run() -> usize {
     let files = take_files(place).into_values().collect();
     STATE.with_borrow_mut(|state| {
         *state = State { input: Vec::new(), output, files };
+        state.output.len()
+    })
+}
+
+/// Computes the means over the runs of the request. Returns the length of the answer.
+#[unsafe(no_mangle)]
+pub extern "C" fn fairwave_means() -> usize {
+    STATE.with_borrow_mut(|state| {
+        state.output = laboratory::means(&state.input);
         state.output.len()
     })
 }

@@ -1,5 +1,5 @@
 // Runs each scenario of the catalogue by the module and by the command, and compares the files of
-// both byte by byte. Only the description of the machine in meta.json may differ.
+// both byte by byte, and a sweep's table of means. Only the description of the machine in meta.json may differ.
 //
 //   node crates/wasm/tests/same.js fairwave.wasm target/release/fairwave [SCENARIO...]
 //
@@ -11,6 +11,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Fairwave } from "../../lab/show/web/src/lab/module.js";
+import { jobsOf, packed } from "../../lab/show/web/src/lab/points.js";
 
 const SHORT = ["duration=5 s", "warm_up=1 s"];
 const [module, program, ...named] = process.argv.slice(2);
@@ -69,6 +70,27 @@ function compare(file, { request, plan }) {
   return { seconds, speeds: [(seconds * 1e6 / (user + system)).toFixed(1), own] };
 }
 
+/** The means of a sweep, which the page and the command print as CSV: byte by byte. */
+function compareSweep(file, settings, seeds) {
+  const text = readFileSync(file, "utf8");
+  const request = { file, text, settings };
+  const { points, sweep } = fairwave.plan(request).answer.plan;
+  const found = jobsOf(points, seeds).map(job => {
+    const { point, seed } = job;
+    const { answer } = fairwave.run({ ...request, point, seed, only_figures: true });
+    return { job, figures: answer.figures };
+  });
+  const { answer: { means } } = fairwave.means(packed(found));
+  const line = sweep.replace("fairwave", `'${resolve(program)}'`);
+  const out = join(place, "sweep");
+  const csv = execFileSync("sh", ["-c",
+    `${line} --set sweep.seeds=${seeds} --quiet --csv --out '${out}'`],
+  { stdio: ["ignore", "pipe", 2], encoding: "utf8" });
+  assert.equal(means.csv, csv, `${file}: the sweep's table`);
+  process.stdout.write(`${file}: same means of ${points.length} points with ${seeds} seeds\n`);
+}
+
+if (named.length === 0) compareSweep("scenarios/rate-anomaly.toml", SHORT, 3);
 let left = 0;
 for (const file of scenarios) {
   const found = planned(file);

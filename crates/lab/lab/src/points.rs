@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Part of a run that is kept where many are compared.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Digest {
     /// Sweep axes and their values.
     pub axes: Vec<(String, String)>,

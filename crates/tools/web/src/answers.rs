@@ -12,14 +12,17 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::json;
 use std::convert::Infallible;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Maximum size of a request's body in bytes. A scenario has at most one megabyte.
 const MAX_BODY: usize = 3 << 20;
-/// Runs at the same time.
-const MAX_AT_ONCE: usize = 2;
+/// Maximum size of the figures of a sweep in bytes: 500 runs of 100 flows have about half of it.
+const MAX_MEANS: usize = 24 << 20;
+/// Maximum number of a sweep's runs at the same time.
+const MAX_AT_ONCE: usize = 8;
 /// Timeout for the body of a request.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Timeout for a client that does not read the result of its run.
@@ -52,6 +55,9 @@ pub(crate) struct Laboratory {
     pub(crate) guard: Guard,
     pub(crate) runs: Runs,
     live: Live,
+    /// Runs of a sweep that the page asks for at the same time: one on each processor.
+    at_once: usize,
+    /// One place more than that, so that a tour can go on beside a sweep.
     places: Arc<Semaphore>,
 }
 
@@ -59,7 +65,10 @@ impl Laboratory {
     /// A server whose requests `guard` admits.
     pub(crate) fn new(guard: Guard, runs: Runs) -> Self {
         let live = Live::new(runs.root());
-        Self { guard, runs, live, places: Arc::new(Semaphore::new(MAX_AT_ONCE)) }
+        let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let at_once = processors.min(MAX_AT_ONCE);
+        let places = Arc::new(Semaphore::new(at_once + 1));
+        Self { guard, runs, live, at_once, places }
     }
 
     /// The answer to a request.
@@ -77,22 +86,27 @@ impl Laboratory {
 
     async fn route(self: &Arc<Self>, path: &str, request: Request<Incoming>) -> Response<Body> {
         match (request.method(), path) {
-            (&Method::GET, "") => page(Engine::Server(&self.runs.names()).page()),
+            (&Method::GET, "") => {
+                let (runs, at_once) = (&*self.runs.names(), self.at_once);
+                page(Engine::Server { runs, at_once }.page())
+            }
             (&Method::GET, "live") => page(laboratory::live()),
             (&Method::GET, "live/figures") => {
                 whole("application/json", self.live.answer().await.into())
             }
             (&Method::GET, _) => self.file(path),
-            (&Method::POST, "plan" | "run") if !is_json(&request) => {
+            (&Method::POST, "plan" | "run" | "means") if !is_json(&request) => {
                 plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the request has to be application/json")
             }
-            (&Method::POST, "plan" | "run") => match body(request).await {
+            (&Method::POST, "plan") => match body(request, MAX_BODY).await {
+                Ok(body) => whole("application/json", laboratory::plan(&body).into()),
                 Err(refused) => refused,
-                Ok(body) if path == "plan" => {
-                    whole("application/json", laboratory::plan(&body).into())
-                }
-                Ok(body) => self.run(body).await,
             },
+            (&Method::POST, "run") => match body(request, MAX_BODY).await {
+                Ok(body) => self.run(body).await,
+                Err(refused) => refused,
+            },
+            (&Method::POST, "means") => self.means(request).await,
             _ => plain(StatusCode::NOT_FOUND, "there is no such page"),
         }
     }
@@ -109,14 +123,31 @@ impl Laboratory {
         }
     }
 
+    /// Computes means over the runs of a sweep. The place comes before the body, which is large.
+    async fn means(&self, request: Request<Incoming>) -> Response<Body> {
+        let Some(_place) = self.place().await else { return self.busy() };
+        match body(request, MAX_MEANS).await {
+            Ok(body) => whole("application/json", laboratory::means(&body).into()),
+            Err(refused) => refused,
+        }
+    }
+
+    /// A place for a run, unless all stay taken. A run that was cancelled ends within one simulated
+    /// second.
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        let place = Arc::clone(&self.places).acquire_owned();
+        tokio::time::timeout(PATIENCE, place).await.ok()?.ok()
+    }
+
+    fn busy(&self) -> Response<Body> {
+        let count = self.at_once + 1;
+        let text = format!("{count} runs are under way, the maximum: try again later");
+        plain(StatusCode::SERVICE_UNAVAILABLE, &text)
+    }
+
     /// Begins a run. Its answer has a line of JSON for each report of progress, then the result.
     async fn run(self: &Arc<Self>, request: Bytes) -> Response<Body> {
-        // A run that was cancelled ends within one simulated second.
-        let place = tokio::time::timeout(PATIENCE, Arc::clone(&self.places).acquire_owned()).await;
-        let Ok(Ok(place)) = place else {
-            let text = format!("{MAX_AT_ONCE} runs are under way, the maximum: try again later");
-            return plain(StatusCode::SERVICE_UNAVAILABLE, &text);
-        };
+        let Some(place) = self.place().await else { return self.busy() };
         let (mut sender, body) = Channel::new(WAITING);
         let laboratory = Arc::clone(self);
         let runtime = tokio::runtime::Handle::current();
@@ -153,13 +184,13 @@ fn is_json(request: &Request<Incoming>) -> bool {
     kind.and_then(|kind| kind.to_str().ok()).is_some_and(|kind| kind == "application/json")
 }
 
-/// The whole body of a request, within its bounds.
-async fn body(request: Request<Incoming>) -> Result<Bytes, Response<Body>> {
-    let read = Limited::new(request.into_body(), MAX_BODY).collect();
+/// The whole body of a request, at most `max` bytes.
+async fn body(request: Request<Incoming>, max: usize) -> Result<Bytes, Response<Body>> {
+    let read = Limited::new(request.into_body(), max).collect();
     match tokio::time::timeout(PATIENCE, read).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            let text = format!("the request has more than {MAX_BODY} bytes");
+            let text = format!("the request has more than {max} bytes");
             Err(plain(StatusCode::PAYLOAD_TOO_LARGE, &text))
         }
         Ok(Err(error)) => Err(plain(StatusCode::BAD_REQUEST, &error.to_string())),

@@ -80,10 +80,28 @@ impl Runs {
         self.root.join(&self.own).join(format!("run-{number}"))
     }
 
+    /// Makes a run of which only figures are wanted. It leaves no directory, and is not counted.
+    fn figures(&self, request: &[u8], goes_on: &mut dyn FnMut(f64) -> bool) -> Value {
+        let mut stopped = None;
+        let mut watch = |fraction: f64| {
+            stopped = over_memory();
+            stopped.is_none() && goes_on(fraction)
+        };
+        let answer = laboratory::run(request, &self.root, &mut watch);
+        match stopped {
+            Some(text) => refusal(&text),
+            None => json!({ "answer": parsed(&answer) }),
+        }
+    }
+
     /// Makes the run of a request. `goes_on` gets the finished fraction.
     pub(crate) fn run(&self, request: &[u8], goes_on: &mut dyn FnMut(f64) -> bool) -> Value {
-        if let Err(text) = bounded(request) {
-            return refusal(&text);
+        let parsed_request = match bounded(request) {
+            Ok(parsed) => parsed,
+            Err(text) => return refusal(&text),
+        };
+        if parsed_request.only_figures {
+            return self.figures(request, goes_on);
         }
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
         if number >= MAX_RUNS {
@@ -98,9 +116,7 @@ impl Runs {
             stopped.is_none() && goes_on(fraction)
         };
         let answer = laboratory::run(request, &directory, &mut watch);
-        let mut answer = serde_json::from_slice(&answer).unwrap_or_else(|error| {
-            refusal(&format!("the answer is no JSON: {error}"))["answer"].take()
-        });
+        let mut answer = parsed(&answer);
         if let Some(text) = stopped {
             answer = refusal(&text)["answer"].take();
         }
@@ -112,18 +128,27 @@ impl Runs {
     }
 }
 
+/// The answer of the laboratory.
+fn parsed(answer: &[u8]) -> Value {
+    serde_json::from_slice(answer).unwrap_or_else(|error| {
+        refusal(&format!("the answer is no JSON: {error}"))["answer"].take()
+    })
+}
+
 /// A refusal in the form of an answer.
 fn refusal(text: &str) -> Value {
     json!({ "answer": { "refused": { "text": text, "diagnostics": [] } } })
 }
 
-/// Refuses a request whose run would take too long.
-fn bounded(request: &[u8]) -> Result<(), String> {
+/// Reads a request, and refuses one whose run would take too long.
+fn bounded(request: &[u8]) -> Result<Request, String> {
     let request: Request = serde_json::from_slice(request).map_err(|error| error.to_string())?;
     // A scenario with errors is refused with their places by the run itself.
-    let Some([flows, seconds]) = laboratory::size(&request) else { return Ok(()) };
+    let Some([flows, seconds]) = laboratory::size(&request) else {
+        return Ok(request);
+    };
     if (flows + 1.0) * seconds <= MAX_FLOW_SECONDS {
-        return Ok(());
+        return Ok(request);
     }
     Err(format!(
         "{seconds} s with {flows} flows are more than a page may ask for ({MAX_FLOW_SECONDS} s \
@@ -131,13 +156,20 @@ fn bounded(request: &[u8]) -> Result<(), String> {
     ))
 }
 
-/// The bound that is exceeded, in words: memory of this process, or size of a directory.
-fn excess(directory: &Path) -> Option<String> {
+/// The bound on the memory of this process in words, if it is exceeded.
+fn over_memory() -> Option<String> {
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
-    if pages * PAGE > MAX_MEMORY {
-        let megabytes = MAX_MEMORY >> 20;
-        return Some(format!("the run was stopped: the server needs over {megabytes} MB for it"));
+    let megabytes = MAX_MEMORY >> 20;
+    (pages * PAGE > MAX_MEMORY)
+        .then(|| format!("the run was stopped: the server needs over {megabytes} MB for it"))
+}
+
+/// The bound that is exceeded, in words: memory of this process, or size of a directory.
+fn excess(directory: &Path) -> Option<String> {
+    let memory = over_memory();
+    if memory.is_some() {
+        return memory;
     }
     let sizes = fs::read_dir(directory).ok()?.flatten();
     let size: u64 = sizes.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum();
@@ -199,6 +231,21 @@ mod tests {
         assert!(made["answer"]["refused"]["text"].is_string(), "{made}");
         assert_eq!(runs.names(), [""; 0]);
         assert!(!place.path().join("web-1/run-0").exists());
+    }
+
+    #[test]
+    fn figures_alone_leave_no_directory() {
+        let place = tempfile::tempdir().expect("a directory");
+        let runs = Runs::new(place.path()).expect("it is ours");
+        let wanted = json!({ "file": "x.toml", "text": TEXT, "only_figures": true }).to_string();
+        for _ in 0..=MAX_RUNS {
+            let made = runs.run(wanted.as_bytes(), &mut |_| true);
+            assert!(made["answer"]["figures"]["metrics"].is_array(), "{made}");
+        }
+        assert_eq!(runs.names(), [""; 0]);
+        let own = fs::read_dir(place.path().join("web-1")).expect("it was made at the start");
+        assert_eq!(own.count(), 0);
+        assert_eq!(runs.run(&request(TEXT), &mut |_| true)["directory"], 0);
     }
 
     #[test]

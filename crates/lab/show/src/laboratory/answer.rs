@@ -2,11 +2,14 @@
 
 use super::network::NetworkOutput;
 use super::request::{
-    Performed, PlanOutput, Planned, PointOutput, RefusedOutput, Request, RunOutput,
+    Averaged, MeansOutput, MeansRequest, Performed, PlanOutput, Planned, PointOutput,
+    RefusedOutput, Request, RunFigures, RunOutput,
 };
 use crate::runs::Finished;
+use fairwave_lab::points::{Digest, Point, to_csv};
+use fairwave_lab::report::answer;
 use fairwave_lab::results::{read_meta, series_in};
-use fairwave_lab::run::{Output, execute_while};
+use fairwave_lab::run::{Error, Output, Run, execute_while};
 use fairwave_scenario::OwnAlgorithms;
 use fairwave_scenario::plan::{Job, Override, Plan};
 use fairwave_text::quoted;
@@ -27,14 +30,43 @@ pub fn plan(request: &[u8]) -> Vec<u8> {
 
 /// Makes the run of a request in the run directory `place`, until `goes_on`, which gets the
 /// finished fraction, returns `false`. Returns [`Performed`] as JSON. In WebAssembly the files are
-/// in memory.
+/// in memory. A request for figures alone leaves no directory.
 pub fn run(request: &[u8], place: &Path, goes_on: &mut dyn FnMut(f64) -> bool) -> Vec<u8> {
-    json(
-        &match read(request).and_then(|(request, plan)| perform(&request, &plan, place, goes_on)) {
-            Ok(output) => Performed::Run(output),
-            Err(refused) => Performed::Refused(refused),
-        },
-    )
+    let performed = read(request).and_then(|(request, plan)| {
+        match request.only_figures {
+            true => figures(&request, &plan, goes_on).map(Performed::Figures),
+            false => perform(&request, &plan, place, goes_on).map(Performed::Run),
+        }
+    });
+    json(&performed.unwrap_or_else(Performed::Refused))
+}
+
+/// Computes the means over the runs of a sweep from a [`MeansRequest`]. Returns [`Averaged`] as
+/// JSON.
+pub fn means(request: &[u8]) -> Vec<u8> {
+    json(&match digests(request) {
+        Ok(runs) => {
+            let points = Point::all(&runs);
+            let (answer, csv) = (answer::of_points(&points), to_csv(&points));
+            Averaged::Means(MeansOutput { points, answer, csv })
+        }
+        Err(refused) => Averaged::Refused(refused),
+    })
+}
+
+/// The runs of a [`MeansRequest`].
+fn digests(request: &[u8]) -> Result<Vec<Digest>, RefusedOutput> {
+    let MeansRequest { names, runs } = serde_json::from_slice(request)?;
+    let digest = |RunFigures { axes, seed, metrics }| {
+        let named = metrics.into_iter().map(|(index, value)| Some((names.get(index)?.clone(), value)));
+        let metrics: Option<Vec<_>> = named.collect();
+        let metrics = metrics.ok_or_else(|| RefusedOutput {
+            text: format!("a run refers to a figure that is none of the {} names", names.len()),
+            diagnostics: Vec::new(),
+        })?;
+        Ok(Digest { axes, seed, is_simulated: true, metrics })
+    };
+    runs.into_iter().map(digest).collect()
 }
 
 /// Number of flows and simulated seconds of the run of a request; `None` if it has errors.
@@ -76,11 +108,8 @@ fn output(request: &Request, plan: &Plan) -> PlanOutput {
     for point in &plan.points {
         let label: Vec<String> =
             point.axes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-        let mut command = format!("fairwave run {}", quoted(&request.file));
-        for setting in request.settings.iter().chain(&point.picks) {
-            command += &format!(" --set {}", quoted(setting));
-        }
         let seed = point.scenario.seed;
+        let mut command = command("run", request, &point.picks);
         command += &format!(" --seed {seed}");
         let seconds = point.scenario.duration.as_secs_f64();
         points.push(PointOutput { label: label.join(", "), seed, seconds, command });
@@ -92,24 +121,61 @@ fn output(request: &Request, plan: &Plan) -> PlanOutput {
     let (question, warnings) = (plan.question.clone(), plan.warnings());
     // The plan was read from this text, so that it is TOML.
     let written = toml::from_str(&request.text).unwrap_or_default();
-    PlanOutput { question, points, seeds: plan.seeds, warnings, network, written }
+    let mut sweep = command("sweep", request, &[]);
+    sweep.extend(request.seed.map(|seed| format!(" --seed {seed}")));
+    PlanOutput { question, points, seeds: plan.seeds, sweep, warnings, network, written }
 }
 
+/// The command `verb` on the scenario of a request, with its settings and further ones.
+fn command(verb: &str, request: &Request, further: &[String]) -> String {
+    let mut command = format!("fairwave {verb} {}", quoted(&request.file));
+    for setting in request.settings.iter().chain(further) {
+        command += &format!(" --set {}", quoted(setting));
+    }
+    command
+}
+
+/// The run that a request means.
+fn job(request: &Request, plan: &Plan) -> Result<Job, RefusedOutput> {
+    let point = plan.points.get(request.point).ok_or_else(|| {
+        let count = plan.points.len();
+        let text = format!("there is no point {}: the plan has {count}, from 0 on", request.point);
+        RefusedOutput { text, diagnostics: Vec::new() }
+    })?;
+    Ok(Job { point: request.point, seed: point.scenario.seed })
+}
+
+/// Makes a run that leaves its files at `output`.
+fn execute(
+    plan: &Plan,
+    job: Job,
+    output: Output<'_>,
+    goes_on: &mut dyn FnMut(f64) -> bool,
+) -> Result<Run, Error> {
+    let whole_s = plan.points[job.point].scenario.duration.as_secs_f64();
+    let mut watch = |now: Instant| goes_on(now.as_nanos() as f64 / 1e9 / whole_s);
+    execute_while(plan, job, output, &mut watch)
+}
+
+/// Makes a run that keeps no files.
+fn figures(
+    request: &Request,
+    plan: &Plan,
+    goes_on: &mut dyn FnMut(f64) -> bool,
+) -> Result<Digest, RefusedOutput> {
+    let job = job(request, plan)?;
+    Ok(Digest::of(&execute(plan, job, Output::Nothing, goes_on)?))
+}
+
+/// Makes a run whose files are kept in the run directory `place`.
 fn perform(
     request: &Request,
     plan: &Plan,
     place: &Path,
     goes_on: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunOutput, RefusedOutput> {
-    let point = plan.points.get(request.point).ok_or_else(|| {
-        let count = plan.points.len();
-        let text = format!("there is no point {}: the plan has {count}, from 0 on", request.point);
-        RefusedOutput { text, diagnostics: Vec::new() }
-    })?;
-    let whole_s = point.scenario.duration.as_secs_f64();
-    let mut watch = |now: Instant| goes_on(now.as_nanos() as f64 / 1e9 / whole_s);
-    let job = Job { point: request.point, seed: point.scenario.seed };
-    let run = execute_while(plan, job, Output::Full(place), &mut watch)?;
+    let job = job(request, plan)?;
+    let run = execute(plan, job, Output::Full(place), goes_on)?;
     let meta = &read_meta(place)?;
     let scenario = &plan.scenario(job).to_toml();
     let series = series_in(place)?;
@@ -157,6 +223,49 @@ mod tests {
         let command = points[1]["command"].as_str().expect("a command");
         assert!(command.starts_with("fairwave run 'my file.toml' --set "), "{command}");
         assert!(command.ends_with(" --seed 7"), "{command}");
+        assert_eq!(found["plan"]["sweep"], "fairwave sweep 'my file.toml' --seed 7");
+    }
+
+    /// Two points with two seeds each, by figures alone, and their means. The link loses packets, so
+    /// that the seeds differ.
+    #[test]
+    fn figures_of_runs_become_means_of_points() {
+        let text = TEXT.replace("\"l\", ends", "\"l\", loss = 0.01, ends");
+        let mut names: Vec<String> = Vec::new();
+        let mut runs = Vec::new();
+        for (point, seed) in [(0, 1), (0, 2), (1, 1), (1, 2)] {
+            let request = json!({ "text": text, "settings": ["duration=4 s"], "seed": seed,
+                "point": point, "only_figures": true });
+            let place = Path::new("no/such/directory");
+            let answer = run(request.to_string().as_bytes(), place, &mut |_| true);
+            let found: Value = serde_json::from_slice(&answer).expect("JSON");
+            assert!(found["figures"].is_object() && !place.exists(), "{found}");
+            let mut metrics = Vec::new();
+            for metric in found["figures"]["metrics"].as_array().expect("figures") {
+                let name = metric[0].as_str().expect("a name");
+                let index = names.iter().position(|known| known == name).unwrap_or_else(|| {
+                    names.push(name.to_owned());
+                    names.len() - 1
+                });
+                metrics.push(json!([index, metric[1]]));
+            }
+            runs.push(json!({ "axes": found["figures"]["axes"], "seed": seed, "metrics": metrics }));
+        }
+        let request = json!({ "names": names, "runs": runs }).to_string();
+        let found: Value = serde_json::from_slice(&means(request.as_bytes())).expect("JSON");
+        let points = found["means"]["points"].as_array().expect("points");
+        assert_eq!(points.len(), 2);
+        assert_eq!(points[1]["axes"], json!({ "link.l.delay": "2 ms" }));
+        assert_eq!(points[1]["seeds"], json!([1, 2]));
+        let goodput = &points[0]["metrics"]["flow.f.goodput_mbps"];
+        assert_eq!(goodput["n"], 2);
+        assert!(goodput["half_width"].as_f64().is_some_and(|half| half > 0.0), "{goodput}");
+        let csv = found["means"]["csv"].as_str().expect("a table");
+        assert!(csv.starts_with("link.l.delay,metric,runs,mean,low,high,std_dev\r\n1 ms,"), "{csv}");
+        assert!(found["means"]["answer"][0].as_str().is_some_and(|text| text.contains(" to ")));
+        let wrong = json!({ "names": [], "runs": runs }).to_string();
+        let found: Value = serde_json::from_slice(&means(wrong.as_bytes())).expect("JSON");
+        assert!(found["refused"]["text"].is_string(), "{found}");
     }
 
     #[test]

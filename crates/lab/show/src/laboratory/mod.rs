@@ -9,5 +9,5 @@ pub mod network;
 mod page;
 pub mod request;
 
-pub use answer::{plan, run, size};
+pub use answer::{means, plan, run, size};
 pub use page::{Engine, live, scenarios};

@@ -30,8 +30,13 @@ pub enum Engine<'a> {
     /// The module `fairwave.wasm`, whose bytes become part of the page. Such a page needs no
     /// server.
     Module(&'a [u8]),
-    /// The server that the page comes from, with the names of the runs that it can show.
-    Server(&'a [String]),
+    /// The server that the page comes from.
+    Server {
+        /// Names of the runs that it can show.
+        runs: &'a [String],
+        /// Number of runs that it makes at the same time.
+        at_once: usize,
+    },
 }
 
 /// Names and texts of the scenarios of the catalogue.
@@ -52,14 +57,14 @@ impl Engine<'_> {
         let content = serde_json::to_string(&self.content())?.replace('<', "\\u003c");
         let module = match self {
             Self::Module(bytes) => Some(STANDARD.encode(packed(bytes)?)),
-            Self::Server(_) => None,
+            Self::Server { .. } => None,
         };
         let about = html! {
             p {
                 "Choose a scenario or write one, run it packet by packet, and look at each flow, \
                  queue and station. "
                 a href="#tours" { "Five papers as tours" }
-                @if matches!(self, Self::Server(_)) {
+                @if matches!(self, Self::Server { .. }) {
                     " · "
                     a href="live" { "Live: tools that run on this machine" }
                 }
@@ -96,12 +101,12 @@ impl Engine<'_> {
                 (name.trim_end_matches(".md").to_owned(), json!(claims::of(page)))
             })
             .collect();
-        let runs = match self {
-            Self::Module(_) => &[],
-            Self::Server(runs) => runs,
+        let (runs, at_once): (&[String], _) = match self {
+            Self::Module(_) => (&[], None),
+            Self::Server { runs, at_once } => (runs, Some(at_once)),
         };
         json!({ "catalogue": catalogue, "studies": studies, "claims": claims, "runs": runs,
-            "keys": keys() })
+            "at_once": at_once, "keys": keys() })
     }
 }
 

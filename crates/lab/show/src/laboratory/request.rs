@@ -1,6 +1,7 @@
 //! Requests of the laboratory's page, and the answers, as JSON.
 
 use super::network::NetworkOutput;
+use fairwave_lab::points::{Digest, Point};
 use fairwave_scenario::Diagnostic;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,6 +20,8 @@ pub struct Request {
     pub seed: Option<u64>,
     /// Index of the point of the sweep.
     pub point: usize,
+    /// Whether the run keeps no files, and only its figures are wanted.
+    pub only_figures: bool,
 }
 
 /// Result of reading a scenario.
@@ -40,6 +43,8 @@ pub struct PlanOutput {
     pub points: Vec<PointOutput>,
     /// Number of runs of each point.
     pub seeds: u64,
+    /// The command that makes all runs.
+    pub sweep: String,
     /// Valid settings that are likely to give meaningless results.
     pub warnings: Vec<String>,
     /// The network of the requested point; `None` if there is no such point.
@@ -76,6 +81,8 @@ pub struct RefusedOutput {
 pub enum Performed {
     /// It is complete.
     Run(RunOutput),
+    /// It is complete, and only its figures were wanted.
+    Figures(Digest),
     /// It could not be made.
     Refused(RefusedOutput),
 }
@@ -90,4 +97,48 @@ pub struct RunOutput {
     pub files: Vec<String>,
     /// Names of the Parquet files among them, in the order of their numbers.
     pub tables: Vec<String>,
+}
+
+/// Figures of the runs of a sweep, ordered by point and then by seed.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MeansRequest {
+    /// Names of all figures. The runs of a large sweep together repeat each name thousands of
+    /// times, so that they refer to it by its index.
+    pub names: Vec<String>,
+    /// The runs.
+    pub runs: Vec<RunFigures>,
+}
+
+/// Figures of one run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunFigures {
+    /// Sweep axes and their values.
+    pub axes: Vec<(String, String)>,
+    /// Its seed.
+    pub seed: u64,
+    /// Index of each figure's name, and its value, in the order of the run.
+    pub metrics: Vec<(usize, f64)>,
+}
+
+/// Result of a request for means.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Averaged {
+    /// The means.
+    Means(MeansOutput),
+    /// The request is wrong.
+    Refused(RefusedOutput),
+}
+
+/// Means over the seeds of each point.
+#[derive(Debug, Serialize)]
+pub struct MeansOutput {
+    /// The points, in the order of their first runs.
+    pub points: Vec<Point>,
+    /// The result in sentences.
+    pub answer: Vec<String>,
+    /// The points as `fairwave sweep --csv` prints them.
+    pub csv: String,
 }

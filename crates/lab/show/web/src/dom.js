@@ -34,6 +34,17 @@ export function choice(label, texts, chosen, choose) {
   return h("label", { class: "choice" }, `${label} `, h("select", { change }, options));
 }
 
+/** The same among `{ group, label }`, with a heading for each group. `choose` gets the label. */
+export function groupedChoice(label, items, chosen, choose) {
+  const groups = new Map();
+  for (const { group, label: text } of items) {
+    if (!groups.has(group)) groups.set(group, h("optgroup", { label: group }));
+    groups.get(group).append(h("option", { value: text, selected: text === chosen }, text));
+  }
+  const change = event => choose(event.target.value);
+  return h("label", { class: "choice" }, `${label} `, h("select", { change }, [...groups.values()]));
+}
+
 /** Calls `work` in the next frame, once for all calls before it. */
 export function nextFrame(work) {
   let isWaiting = false;

@@ -1,7 +1,7 @@
 // Means over seeds with their 95 % confidence intervals, as a graph and as tables.
 
 import { h, nextFrame, sheet } from "./dom.js";
-import { number, unitOf } from "./format.js";
+import { number } from "./format.js";
 import { look, onTheme, theme } from "./theme.js";
 
 const HEIGHT = 260;
@@ -24,28 +24,33 @@ export function positions(values) {
   return isNumeric ? numbers : values.map((_, i) => i);
 }
 
-/** The points of a sweep over one axis: the values of the axis, and one series for each combination
- * of the others. */
-export function over(points, axis, figure) {
+/** The most series of a graph. */
+const MOST_SERIES = 16;
+
+/** The points of a sweep over one axis: the values of the axis, and one series for each part of the
+ * figure and each combination of the other axes. `left` counts those beyond the most of a graph. */
+export function over(points, axis, { label, parts }) {
   const values = [...new Set(points.map(point => point.axes[axis]))];
   const at = positions(values);
   const series = new Map();
   for (const point of points) {
-    const others = Object.entries(point.axes).filter(([key]) => key !== axis);
-    const name = others.map(([key, value]) => `${key} = ${value}`).join(", ") || figure;
-    const metric = point.metrics[figure];
-    if (!metric) continue;
-    if (!series.has(name)) series.set(name, []);
-    series.get(name).push({ x: at[values.indexOf(point.axes[axis])], ...metric });
+    const others = Object.entries(point.axes).filter(([key]) => key !== axis)
+      .map(([key, value]) => `${key} = ${value}`);
+    for (const { name, part } of parts) {
+      const metric = point.metrics[name];
+      if (!metric) continue;
+      const title = [part, ...others].filter(Boolean).join(", ") || label;
+      if (!series.has(title)) series.set(title, []);
+      series.get(title).push({ x: at[values.indexOf(point.axes[axis])], ...metric });
+    }
   }
   const list = [...series].map(([name, of]) => ({ name, points: of.sort((a, b) => a.x - b.x) }));
-  return { values, at, series: list };
+  return { values, at, series: list.slice(0, MOST_SERIES),
+    left: Math.max(list.length - MOST_SERIES, 0) };
 }
 
-/** A graph of means with their intervals. */
-export function meansChart({ values, at, series }, axis, figure) {
-  const { words, unit } = unitOf(figure);
-  const title = unit ? `${words} (${unit})` : words;
+/** A graph of means with their intervals. Its `close` ends its following of the window. */
+export function meansChart({ values, at, series, left }, axis, title) {
   const canvas = h("canvas", { role: "img", "aria-label": `Means of ${title} by ${axis}; the table `
     + "has the numbers" });
   const place = h("div", { class: "canvas" }, canvas);
@@ -59,10 +64,19 @@ export function meansChart({ values, at, series }, axis, figure) {
     paint(canvas, place.clientWidth, { values, at, series });
     performance.mark("drawn");
   });
-  new ResizeObserver(draw).observe(place);
-  onTheme(draw);
-  return h("figure", { class: "chart" }, h("figcaption", null, h("h3", null, title)), place, legend,
-    h("p", { class: "note" }, `Horizontal: ${axis}. Bars: 95 % intervals of the means.`));
+  const observer = new ResizeObserver(draw);
+  observer.observe(place);
+  const ignore = onTheme(draw);
+  const hasBars = series.some(one => one.points.some(({ half_width: half }) => half));
+  const bars = hasBars ? " Bars: 95 % intervals of the means." : "";
+  const more = left ? ` ${left} more are in the table alone.` : "";
+  const chart = h("figure", { class: "chart" }, h("figcaption", null, h("h3", null, title)), place,
+    legend, h("p", { class: "note" }, `Horizontal: ${axis}.${bars}${more}`));
+  chart.close = () => {
+    observer.disconnect();
+    ignore();
+  };
+  return chart;
 }
 
 function paint(canvas, width, { values, at, series }) {
@@ -145,14 +159,15 @@ export function ticks(low, high) {
   return Array.from({ length: Math.max(count, 0) }, (_, i) => tick(i));
 }
 
-/** A table of a figure at each point. */
-export function meansTable(points, figure) {
+/** A table of a figure at each point, with a column for each of its parts. */
+export function meansTable(points, { label, parts }) {
   const axes = Object.keys(points[0]?.axes ?? {});
   const rows = points.map(point => {
-    const metric = point.metrics[figure];
+    const found = parts.map(({ name }) => point.metrics[name]);
     return [axes.map(axis => `${axis} = ${point.axes[axis]}`).join(", ") || "all runs",
-      metric ? interval(metric) : "–", String(metric?.n ?? 0)];
+      ...found.map(metric => (metric ? interval(metric) : "–")),
+      String(Math.max(...found.map(metric => metric?.n ?? 0)))];
   });
-  const { unit } = unitOf(figure);
-  return sheet(`Means of ${figure} with 95 % intervals`, ["point", unit || "mean", "runs"], rows);
+  const heads = parts.map(({ part }) => part || "mean");
+  return sheet(`Means with 95 % intervals: ${label}`, ["point", ...heads, "runs"], rows);
 }

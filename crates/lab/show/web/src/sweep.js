@@ -1,22 +1,25 @@
 // A sweep or a study: means over its axes, and one of its runs closely.
 
-import { choice, h, sheet } from "./dom.js";
+import { choice, groupedChoice, h, sheet } from "./dom.js";
 import { interval, meansChart, meansTable, over } from "./means.js";
+import { figuresOf, wordsOf } from "./metrics.js";
 import { Run, showRun } from "./run.js";
 
 /** Figures that a page begins with, the first that there is. */
-const USUAL = ["goodput_mbps", "jain", "drops"];
+const USUAL = ["goodput_mbps", "jain", "drops"].map(wordsOf);
 /** The figures of a point that stand beside its run. */
 const BESIDE = 12;
 
 /** Fills `place` with the sweeps of a directory, one at a time. */
 export async function showSweep(place, { groups, runs }, tablesOf) {
   const body = h("div");
+  let means = null;
   const show = index => {
-    const means = h("section", null);
+    means?.chart?.close();
+    means = new Means();
+    means.show(groups[index].points);
     const closely = h("section", null);
-    body.replaceChildren(means, closely);
-    showMeans(means, groups[index].points);
+    body.replaceChildren(h("h2", null, "Means over seeds"), means.element, closely);
     const own = runs.filter(run => run.group === index);
     return showRuns(closely, groups[index].points, own, tablesOf);
   };
@@ -29,21 +32,51 @@ export async function showSweep(place, { groups, runs }, tablesOf) {
   await show(0);
 }
 
-function showMeans(place, points) {
-  const figures = [...new Set(points.flatMap(point => Object.keys(point.metrics)))];
-  const axes = Object.keys(points[0].axes);
-  let figure = USUAL.find(name => figures.includes(name)) ?? figures[0];
-  let axis = axes[0];
-  const body = h("div", { class: "beside" });
-  const show = () => {
-    const chart = axis ? [meansChart(over(points, axis, figure), axis, figure)] : [];
-    body.replaceChildren(...chart, meansTable(points, figure));
-  };
-  const choices = [choice("Figure:", figures, figure, name => { figure = name; show(); })];
-  if (axes.length > 1) choices.push(choice("Over:", axes, axis, name => { axis = name; show(); }));
-  place.replaceChildren(h("h2", null, "Means over seeds"), h("p", { class: "choices" }, choices),
-    body);
-  show();
+/** A figure of all points, which the reader chooses, as a graph and as a table. */
+export class Means {
+  /** `usual` has the labels of figures to begin with, the first that there is. */
+  constructor(usual = USUAL) {
+    this.usual = usual;
+    this.choices = h("p", { class: "choices" });
+    this.body = h("div", { class: "beside" });
+    this.element = h("section", null, this.choices, this.body);
+  }
+
+  /** Shows points, also in place of earlier ones of the same sweep: choices stay. */
+  show(points) {
+    this.points = points;
+    const names = [...new Set(points.flatMap(point => Object.keys(point.metrics)))];
+    const axes = Object.keys(points[0].axes);
+    const form = JSON.stringify([names, axes]);
+    if (form !== this.form) this.offer(figuresOf(names), axes);
+    this.form = form;
+    this.draw();
+  }
+
+  offer(figures, axes) {
+    const has = label => figures.some(figure => figure.label === label);
+    const first = [this.figure?.label, ...this.usual].find(has) ?? figures[0].label;
+    const byLabel = label => { this.figure = figures.find(one => one.label === label); };
+    byLabel(first);
+    if (!axes.includes(this.axis)) [this.axis] = axes;
+    const choices = [groupedChoice("Figure:", figures, first, label => {
+      byLabel(label);
+      this.draw();
+    })];
+    if (axes.length > 1) {
+      choices.push(choice("Over:", axes, this.axis, name => { this.axis = name; this.draw(); }));
+    }
+    this.choices.replaceChildren(...choices);
+  }
+
+  draw() {
+    this.chart?.close();
+    const { points, axis, figure } = this;
+    this.chart = axis ? meansChart(over(points, axis, figure), axis, figure.label) : null;
+    const isWide = figure.parts.length > 4;
+    this.body.className = isWide ? "below" : "beside";
+    this.body.replaceChildren(...this.chart ? [this.chart] : [], meansTable(points, figure));
+  }
 }
 
 /** Choices of a run by its axes and seed, and that run. */

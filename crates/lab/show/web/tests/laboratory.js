@@ -7,6 +7,7 @@
 // SHOTS=DIRECTORY it keeps pictures of the tours that answer questions.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { accessible, browser, open, WINDOWS } from "./page.js";
 import { serve } from "./served.js";
@@ -41,6 +42,19 @@ async function figure(page) {
   await first.locator("canvas").waitFor();
 }
 
+/** Waits until a drawing has colours. */
+async function coloured(page, canvas) {
+  await canvas.scrollIntoViewIfNeeded();
+  await page.waitForFunction(element => {
+    const { data } = element.getContext("2d").getImageData(0, 0, element.width, element.height);
+    const colours = new Set();
+    for (let at = 0; at < data.length && colours.size < 3; at += 4) {
+      if (data[at + 3]) colours.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);
+    }
+    return colours.size > 2;
+  }, await canvas.elementHandle());
+}
+
 /** A run, two side by side, their files, and the end of one. */
 async function runs(page) {
   await prepare(page);
@@ -65,25 +79,72 @@ async function runs(page) {
   await drawn(page, 1);
 }
 
-/** All points of a sweep in a table, and a sweep that is cancelled. */
+/** All points of a sweep with two seeds each: by keys, with a figure of the reader's choice, the
+ * table as a file, and a sweep that is cancelled. */
 async function sweep(page) {
   await prepare(page);
   const every = page.getByRole("button", { name: "Run all points" });
-  await every.click();
-  await said(page).filter({ hasText: "3 points were run." }).waitFor();
-  const rows = page.locator(".sweep tbody tr");
+  await page.getByLabel("Seeds of each point").fill("2");
+  await every.focus();
+  await page.keyboard.press("Enter");
+  await said(page).filter({ hasText: "6 runs of 3 points in" }).waitFor();
+  const card = page.locator(".sweep");
+  assert.match(await card.textContent(), /The flows together get from .* to /);
+  const rows = card.locator("table").first().locator("tbody tr");
   const labels = await rows.locator("th").allTextContents();
   assert.deepEqual(labels.map(label => /\d+ Mbps/.exec(label)[0]), ["54 Mbps", "24 Mbps", "6 Mbps"]);
-  const sums = (await rows.locator("td:nth-of-type(2)").allTextContents()).map(Number);
+  const cells = await rows.locator("td:nth-of-type(2)").allTextContents();
+  assert.ok(cells.every(cell => / ± /.test(cell)), `two seeds have an interval: ${cells}`);
+  const sums = cells.map(Number.parseFloat);
   assert.ok(sums[0] > sums[1] && sums[1] > sums[2], `a slow station costs all: ${sums}`);
+  assert.deepEqual(await rows.locator("td:last-child").allTextContents(), ["2", "2", "2"]);
+  await coloured(page, card.locator("figure.chart canvas"));
+  const legend = await card.locator(".legend li").allTextContents();
+  assert.deepEqual(legend, ["fast-fast1", "fast-fast2", "fast-fast3", "slow"]);
   await accessible(page, "sweep");
-  await prepare(page, "duration=2000 s");
-  await every.click();
-  await page.waitForFunction(() => document.querySelector("progress").value > 0);
-  await page.getByRole("button", { name: "Cancel" }).click();
-  await said(page).filter({ hasText: "The sweep was cancelled." }).waitFor();
-  await page.getByLabel("Settings instead").fill(`${SHORT}\nsweep.node.slow.data_rate=['6 Mbps']`);
+  const figure = card.getByLabel("Figure:");
+  await figure.focus();
+  await page.keyboard.type("station slow: airtime");
+  await card.getByRole("group", { name: "station slow: airtime (%)" }).waitFor();
+  const [table] = await Promise.all([page.waitForEvent("download"),
+    card.getByRole("button", { name: "Save all figures as CSV" }).click()]);
+  assert.equal(table.suggestedFilename(), "rate-anomaly.csv");
+  const lines = readFileSync(await table.path(), "utf8").split("\r\n");
+  assert.equal(lines[0], "node.slow.data_rate,metric,runs,mean,low,high,std_dev");
+  assert.match(lines[1], /^54 Mbps,goodput_mbps,2,\d/);
+  const command = await card.locator("code").textContent();
+  assert.match(command, /^fairwave sweep scenarios\/rate-anomaly\.toml .* --set sweep\.seeds=2$/);
+  await many(page, every);
+  await interrupted(page, every);
+}
+
+/** A sweep with more runs than a page makes, and one that is none. */
+async function many(page, every) {
+  const seeds = page.getByLabel("Seeds of each point");
+  await seeds.fill("200");
+  await page.getByText("600 runs: a page makes at most 500").waitFor();
+  assert.ok(await every.isDisabled());
+  await seeds.fill("1");
+  const one = `${SHORT}\nsweep.node.slow.data_rate=['6 Mbps']`;
+  await page.getByLabel("Settings instead").fill(one);
   await every.waitFor({ state: "hidden" });
+  await seeds.fill("3");
+  await page.getByRole("button", { name: "Run all seeds" }).click();
+  await said(page).filter({ hasText: "3 runs of 1 points" }).waitFor();
+}
+
+/** A cancelled sweep shows the runs that were made before. */
+async function interrupted(page, every) {
+  await prepare(page, "duration=20 s");
+  await page.getByLabel("Seeds of each point").fill("100");
+  await every.click();
+  await page.getByText(/^[1-9]\d* of 300 runs, about \d+ s left$/).waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await said(page).filter({ hasText: /The sweep was cancelled after [1-9]\d* of 300 runs\./ })
+    .waitFor();
+  assert.ok(await page.locator(".sweep tbody tr").count() > 0, "finished runs are shown");
+  await page.getByRole("button", { name: "Remove this sweep" }).click();
+  await page.locator(".sweep").waitFor({ state: "detached" });
 }
 
 /** A run that is cancelled, and another one after it. */

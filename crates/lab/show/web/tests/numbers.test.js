@@ -5,6 +5,7 @@ import test from "node:test";
 import { relative, verdict } from "../src/comparison.js";
 import { number, quantity, seconds, unitOf } from "../src/format.js";
 import { interval, over, positions, ticks } from "../src/means.js";
+import { figuresOf } from "../src/metrics.js";
 import { cumulative, growthOver, quantile, sumOver } from "../src/quantiles.js";
 import { Series } from "../src/thin.js";
 
@@ -46,7 +47,8 @@ test("a sweep over an axis has a series for each combination of the others", () 
   const metrics = mean => ({ x: { mean, half_width: 1, n: 3 } });
   const point = (n, cc, mean) => ({ axes: { n, cc }, metrics: metrics(mean) });
   const points = [point("8", "reno", 1), point("2", "reno", 3), point("2", "bbr", 4)];
-  const { values, series } = over(points, "n", "x");
+  const figure = { label: "x (ms)", parts: [{ name: "x", part: "" }] };
+  const { values, series } = over(points, "n", figure);
   assert.deepEqual(values, ["8", "2"]);
   assert.deepEqual(series.map(one => one.name), ["cc = reno", "cc = bbr"]);
   assert.deepEqual(series[0].points.map(({ x, mean }) => [x, mean]), [[2, 3], [8, 1]]);
@@ -54,6 +56,26 @@ test("a sweep over an axis has a series for each combination of the others", () 
   assert.equal(interval({ mean: 23.7581, half_width: 0.6289 }), "23.76 ± 0.63");
   assert.equal(interval({ mean: 1234.5, half_width: 88 }), "1235 ± 88");
   assert.equal(interval({ mean: 2, half_width: null }), "2");
+});
+
+test("a figure of each part has a series for each, up to those of a graph", () => {
+  const parts = Array.from({ length: 20 }, (_, i) => ({ name: `flow.f${i}.x`, part: `f${i}` }));
+  const metrics = Object.fromEntries(parts.map(({ name }, i) => [name, { mean: i, n: 1 }]));
+  const { series, left } = over([{ axes: { n: "1" }, metrics }], "n", { label: "x", parts });
+  assert.equal(series.length, 16);
+  assert.equal(left, 4);
+  assert.deepEqual(series[15], { name: "f15", points: [{ x: 1, mean: 15, n: 1 }] });
+});
+
+test("figures are offered for the whole run, for each part together, and one by one", () => {
+  const names = ["jain", "goodput_mbps", "flow.up.1.goodput_mbps", "flow.b.goodput_mbps",
+    "station.sta1.airtime_percent"];
+  const found = figuresOf(names);
+  assert.deepEqual(found.map(({ label }) => label), ["Jain's index", "goodput (Mbps)",
+    "each flow: goodput (Mbps)", "flow up.1: goodput (Mbps)", "flow b: goodput (Mbps)",
+    "station sta1: airtime (%)"]);
+  assert.deepEqual(found[2].parts.map(({ part }) => part), ["up.1", "b"]);
+  assert.deepEqual(found[5].parts, [{ name: "station.sta1.airtime_percent", part: "" }]);
 });
 
 test("ticks are round", () => {

@@ -4,8 +4,9 @@ import { h } from "../dom.js";
 import { Editor } from "./editor.js";
 import { KeyForm } from "./keys.js";
 import { fragmentOf, MAX_LENGTH } from "./link.js";
-import { all, MOST_POINTS, table } from "./points.js";
+import { jobsOf, MOST_RUNS, Sweep } from "./points.js";
 import { save } from "./save.js";
+import { SweepCard } from "./sweep.js";
 import { Topology } from "./topology.js";
 
 /** Milliseconds without a key before a scenario is read. */
@@ -28,10 +29,13 @@ export class Bench {
     this.keyForm = new KeyForm(settings, (key, value) => this.set(key, value));
     this.topology = new Topology();
     this.seed = h("input", { type: "number", min: 0, step: 1, input });
+    this.seeds = h("input", { type: "number", min: 1, step: 1, input: () => this.count() });
     this.point = h("select", { change: () => this.check() });
     this.keep = h("input", { type: "checkbox" });
     this.start = button("Run", () => this.run(), "primary");
     this.every = button("Run all points", () => this.runAll());
+    this.tooMany = h("p", { class: "note" });
+    this.pace = h("span", { class: "note" });
     this.stop = button("Cancel", () => this.cancel?.abort());
     this.stop.disabled = true;
     this.progress = h("progress", { max: 1, value: 0, "aria-label": "Progress of the run" });
@@ -55,8 +59,10 @@ export class Bench {
       labelled("Settings instead of those in the text, one on a line", this.settings,
         "wide-field"), this.keyForm.element, this.topology.element,
       h("div", { class: "choices" }, this.pointLabel = labelled("Point of the sweep", this.point),
-        labelled("Seed", this.seed), labelled("Keep earlier runs beside it", this.keep)),
-      h("div", { class: "choices" }, this.start, this.every, this.stop, this.progress, share, download),
+        labelled("Seed", this.seed), labelled("Seeds of each point", this.seeds),
+        labelled("Keep earlier runs beside it", this.keep)),
+      h("div", { class: "choices" }, this.start, this.every, this.stop, this.progress, this.pace,
+        share, download), this.tooMany,
       h("p", null, "The same run by the command: ", this.command), this.said);
   }
 
@@ -67,12 +73,13 @@ export class Bench {
   }
 
   /** Shows a scenario with settings. */
-  async open({ file, text, settings = [], seed = null, point = 0 }) {
+  async open({ file, text, settings = [], seed = null, point = 0, seeds = null }) {
     this.file = file;
     this.list.value = file;
     this.text.value = text;
     this.settings.value = settings.join("\n");
     this.seed.value = seed ?? "";
+    this.seeds.value = seeds ?? "";
     this.wanted = point;
     await this.check();
   }
@@ -132,14 +139,34 @@ export class Bench {
       h("option", { value: i, selected: i === chosen }, label || "the only one")));
     const { length } = plan.points;
     this.pointLabel.hidden = length < 2;
-    this.every.hidden = length < 2 || length > MOST_POINTS;
-    this.start.disabled = this.every.disabled = Boolean(this.cancel);
+    this.seeds.placeholder = plan.seeds;
+    this.start.disabled = Boolean(this.cancel);
+    this.count();
     this.said.textContent = plan.warnings.map(text => `Caution: ${text}.`).join(" ");
     this.keyForm.offer(plan.written);
     this.topology.show(plan.network);
     this.showCommand();
     // A sweep that became shorter has no point of this number: its first one is shown.
     if (!plan.network) this.check();
+  }
+
+  /** Number of runs of each point. */
+  seedsOfPoint() {
+    return Math.max(Math.floor(Number(this.seeds.value)) || this.plan.seeds, 1);
+  }
+
+  /** Offers the sweep, unless it has a single run or too many. */
+  count() {
+    if (!this.plan) return;
+    const { length } = this.plan.points;
+    const seeds = this.seedsOfPoint();
+    this.every.textContent = length > 1 ? "Run all points" : "Run all seeds";
+    this.every.hidden = length * seeds < 2;
+    const isMany = length * seeds > MOST_RUNS;
+    this.every.disabled = Boolean(this.cancel) || this.start.disabled || isMany;
+    this.tooMany.textContent = isMany ? `All ${length} points with ${seeds} seeds each are `
+      + `${length * seeds} runs: a page makes at most ${MOST_RUNS}. The command has no such bound: `
+      + `${this.plan.sweep}` : "";
   }
 
   showCommand() {
@@ -150,7 +177,8 @@ export class Bench {
 
   /** Shows errors, each with a button that leads to its place. */
   refuse({ text, diagnostics }) {
-    this.start.disabled = this.every.disabled = diagnostics.length > 0;
+    this.start.disabled = diagnostics.length > 0;
+    this.count();
     const parts = text.split("\n\n");
     const fits = parts.length === diagnostics.length;
     const found = diagnostics.map(({ file, line, column, width }, i) => h("li", null,
@@ -182,13 +210,36 @@ export class Bench {
     });
   }
 
-  /** Makes the run of each point of the sweep, and shows their results in a table. */
+  /** Makes the runs of all points with all seeds, and shows means. Runs that were made before the
+   * reader cancelled stay. */
   runAll() {
     return this.work("The sweep", async (request, progress, signal) => {
-      const { points } = this.plan;
-      const rows = await all(this.engine, request, points, progress, signal);
-      this.results.showSweep(table(rows, request));
-      this.said.textContent = `${points.length} points were run.`;
+      const { plan } = this;
+      const seeds = this.seedsOfPoint();
+      const jobs = jobsOf(plan.points, seeds);
+      let card = null;
+      const show = (means, isLast) => {
+        if (!card) {
+          card = new SweepCard(request, plan, seeds, () => this.results.removeSweep());
+          this.results.showSweep(card);
+        }
+        card.show(means, isLast);
+      };
+      const sweep = new Sweep(this.engine, request, jobs, show);
+      const begun = performance.now();
+      const report = (fraction, made) => {
+        progress(fraction);
+        const left = (performance.now() - begun) / 1e3 * (1 - fraction) / fraction;
+        this.pace.textContent = `${made} of ${jobs.length} runs, about ${Math.ceil(left)} s left`;
+      };
+      try {
+        await sweep.run(report, signal);
+      } finally {
+        if (sweep.found.length > 0) await sweep.showNow();
+        if (signal.aborted) this.made = `${sweep.found.length} of ${jobs.length} runs`;
+      }
+      const took = ((performance.now() - begun) / 1e3).toFixed(1);
+      this.said.textContent = `${jobs.length} runs of ${plan.points.length} points in ${took} s.`;
     });
   }
 
@@ -198,20 +249,24 @@ export class Bench {
     if (this.start.disabled || this.cancel) return;
     const cancel = this.cancel = new AbortController();
     const turn = isBusy => {
-      this.start.disabled = this.every.disabled = isBusy;
+      this.start.disabled = isBusy;
       this.stop.disabled = !isBusy;
+      this.count();
     };
+    this.made = "";
     turn(true);
     this.said.textContent = `${name} has begun.`;
     try {
       await act(this.request(), fraction => { this.progress.value = fraction; }, cancel.signal);
     } catch (error) {
-      if (error.name === "AbortError") this.said.textContent = `${name} was cancelled.`;
+      const after = this.made && ` after ${this.made}`;
+      if (error.name === "AbortError") this.said.textContent = `${name} was cancelled${after}.`;
       else this.complain(error.message);
     } finally {
       this.cancel = null;
       turn(false);
       this.progress.value = 0;
+      this.pace.textContent = "";
     }
   }
 
@@ -224,7 +279,8 @@ export class Bench {
 
   /** Copies a link that carries the scenario, and makes it the address of the page. */
   async share() {
-    const fragment = await fragmentOf(this.request());
+    const seeds = Number(this.seeds.value) || null;
+    const fragment = await fragmentOf({ ...this.request(), seeds });
     history.replaceState(null, "", fragment);
     const long = fragment.length > MAX_LENGTH ? " It is long: some programs cut such links." : "";
     let place = "the address of this page";

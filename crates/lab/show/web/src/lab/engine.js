@@ -6,6 +6,9 @@ import { fromBase64 } from "../parquet.js";
 /** The error of a run that was cancelled. */
 const cancelled = () => new DOMException("the run was cancelled", "AbortError");
 
+/** The most workers at the same time. Each has a memory of its own. */
+const MOST_WORKERS = 4;
+
 /** Runs in workers of the page. */
 export class ModuleEngine {
   /** `module` is the module in gzip and base64, `script` that of the worker. */
@@ -13,6 +16,7 @@ export class ModuleEngine {
     this.module = compile(module);
     this.script = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
     this.idle = [];
+    this.atOnce = Math.min(navigator.hardwareConcurrency || 2, MOST_WORKERS);
   }
 
   plan(request, signal) {
@@ -21,6 +25,11 @@ export class ModuleEngine {
 
   run(request, progress, signal) {
     return this.call("run", request, progress, signal);
+  }
+
+  /** Means over the runs of a sweep. */
+  means(request) {
+    return this.call("means", request, () => {});
   }
 
   async call(verb, request, progress, signal) {
@@ -53,6 +62,15 @@ async function compile(text) {
 
 /** Runs of a server: `fairwave web`. */
 export class ServerEngine {
+  /** `atOnce` is the number of a sweep's runs that the server makes at the same time. */
+  constructor(atOnce) {
+    this.atOnce = atOnce;
+  }
+
+  async means(request) {
+    return { answer: await (await post("means", request)).json() };
+  }
+
   async plan(request, signal) {
     const answer = await (await post("plan", request, signal)).json();
     return { answer };

@@ -31,7 +31,7 @@ export async function stateOf(fragment) {
     return {
       file: String(state.file ?? "shared.toml"), text: state.text,
       settings: (state.settings ?? []).map(String), seed: Number(state.seed) || null,
-      point: Number(state.point) || 0,
+      point: Number(state.point) || 0, seeds: Number(state.seeds) || null,
     };
   } catch (error) {
     throw new Error(`the link is damaged: ${error.message}`, { cause: error });

@@ -10,16 +10,16 @@ import { showTours } from "./tours.js";
 
 const textOf = id => document.getElementById(id)?.textContent;
 
-function engine() {
+function engine(atOnce) {
   const module = textOf("module");
   // A browser would ask a static server for an icon that it has not.
   if (module) document.head.append(h("link", { rel: "icon", href: "data:," }));
-  return module ? new ModuleEngine(module, textOf("worker")) : new ServerEngine();
+  return module ? new ModuleEngine(module, textOf("worker")) : new ServerEngine(atOnce);
 }
 
 async function show(data) {
   const place = document.getElementById("body");
-  const maker = engine();
+  const maker = engine(data.at_once);
   const results = new Results();
   const bench = new Bench(maker, data, results);
   const tours = h("section", { id: "tours", "aria-label": "Tours" });

@@ -26,6 +26,11 @@ export class Fairwave {
     return { answer, files };
   }
 
+  /** Means over the runs of a sweep. */
+  means(request) {
+    return { answer: this.call("fairwave_means", request) };
+  }
+
   call(name, request) {
     const bytes = new TextEncoder().encode(JSON.stringify(request));
     const { exports } = this.instance ??= this.instantiate();

@@ -1,44 +1,85 @@
-// Runs of all points of a sweep, one after the other, and their results in a table.
+// Runs of all points of a sweep with several seeds each, and means over the seeds.
 
-import { h, sheet } from "../dom.js";
-import { number } from "../format.js";
+/** The most runs that a page makes at once. */
+export const MOST_RUNS = 500;
+/** Milliseconds between two means of the runs so far. */
+const PAUSE = 2000;
 
-/** The most points that a page runs at once. */
-export const MOST_POINTS = 32;
-
-/** Results of a run, by its summary. */
-export function resultOf({ flows }) {
-  const mbps = flows.map(({ goodput_bps: bps }) => bps / 1e6);
-  const sum = mbps.reduce((all, one) => all + one, 0);
-  const squares = mbps.reduce((all, one) => all + one * one, 0);
-  const least = mbps.indexOf(Math.min(...mbps));
-  return { sum, least: mbps[least] ?? null, name: flows[least]?.name ?? "",
-    jain: squares > 0 ? sum * sum / (mbps.length * squares) : null };
+/** The runs of a sweep: the first seed of each point, then the second, so that all points are
+ * known early. */
+export function jobsOf(points, seeds) {
+  return Array.from({ length: seeds }, (_, k) =>
+    points.map(({ seed, label }, point) => ({ point, seed: seed + k, label }))).flat();
 }
 
-/** Makes the run of each point; its files are not kept. `progress` gets the finished fraction. */
-export async function all(engine, request, points, progress, signal) {
-  const rows = [];
-  for (const [point, { label }] of points.entries()) {
-    const part = fraction => progress((point + fraction) / points.length);
-    const { answer, files } = await engine.run({ ...request, point }, part, signal);
-    if (answer.refused) throw new Error(`${label}: ${answer.refused.text}`);
-    const summary = files.find(({ name }) => name === "summary.json");
-    rows.push({ label, ...resultOf(JSON.parse(new TextDecoder().decode(summary.bytes))) });
+/** Figures of runs as a request for means: by point and seed, with each name once. */
+export function packed(found) {
+  const indices = new Map();
+  const indexOf = name => {
+    if (!indices.has(name)) indices.set(name, indices.size);
+    return indices.get(name);
+  };
+  const sorted = [...found].sort((a, b) => a.job.point - b.job.point || a.job.seed - b.job.seed);
+  const runs = sorted.map(({ figures: { axes, seed, metrics } }) =>
+    ({ axes, seed, metrics: metrics.map(([name, value]) => [indexOf(name), value]) }));
+  return { names: [...indices.keys()], runs };
+}
+
+/** The runs of a sweep, some at the same time. */
+export class Sweep {
+  /** `request` is that of any of its runs; `show` gets the means of the runs so far. */
+  constructor(engine, request, jobs, show) {
+    Object.assign(this, { engine, request, jobs, show, found: [], shownAt: performance.now() });
+    this.parts = jobs.map(() => 0);
   }
-  return rows;
-}
 
-/** The table of a sweep, with a bar for the goodput of all flows together. */
-export function table(rows, { file, settings }) {
-  const most = Math.max(...rows.map(({ sum }) => sum), 1e-9);
-  const cells = rows.map(({ label, sum, least, name, jain }) => [label,
-    h("span", { class: "bar", "aria-hidden": "true" },
-      h("span", { style: `width:${100 * sum / most}%` })),
-    number(sum), `${number(least)} (${name})`, jain === null ? "–" : jain.toFixed(3)]);
-  const heads = ["point", "share of the largest", "all flows, Mbps", "the least, Mbps",
-    "Jain's index"];
-  return h("article", { class: "card sweep", "aria-label": "Sweep" },
-    h("h2", null, "All points"), h("p", { class: "facts" }, [file, ...settings].join(" · ")),
-    sheet("Goodput at each point, first seed", heads, cells));
+  /** Makes all runs. `progress` gets the finished fraction, and the number of finished runs. */
+  async run(progress, signal) {
+    const failed = new AbortController();
+    const ended = AbortSignal.any([signal, failed.signal]);
+    const left = [...this.jobs.entries()];
+    const sum = () => this.parts.reduce((all, part) => all + part, 0) / this.jobs.length;
+    const makeNext = async () => {
+      for (let next = left.shift(); next; next = left.shift()) {
+        const [place, job] = next;
+        const report = part => {
+          this.parts[place] = part;
+          progress(sum(), this.found.length);
+        };
+        await this.make(job, report, ended);
+        report(1);
+        await this.showNow(false);
+      }
+    };
+    const workers = Array.from({ length: Math.min(this.engine.atOnce, left.length) }, makeNext);
+    try {
+      await Promise.all(workers);
+    } finally {
+      // The others end if one failed.
+      failed.abort();
+      await Promise.allSettled(workers);
+    }
+  }
+
+  async make(job, report, signal) {
+    const { point, seed } = job;
+    const request = { ...this.request, point, seed, only_figures: true };
+    const { answer } = await this.engine.run(request, report, signal);
+    if (answer.refused) throw new Error(answer.refused.text);
+    this.found.push({ job, figures: answer.figures });
+  }
+
+  /** Shows the means of the runs so far, unless that was done a moment ago. */
+  async showNow(isLast = true) {
+    if (!isLast && (this.isShowing || performance.now() - this.shownAt < PAUSE)) return;
+    this.isShowing = true;
+    try {
+      const { answer } = await this.engine.means(packed(this.found));
+      if (answer.refused) throw new Error(answer.refused.text);
+      this.show(answer.means, isLast);
+    } finally {
+      this.isShowing = false;
+      this.shownAt = performance.now();
+    }
+  }
 }

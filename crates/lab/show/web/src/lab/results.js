@@ -29,10 +29,17 @@ export class Results {
       this.compared, this.place);
   }
 
-  /** Shows the table of a sweep instead of an earlier one. */
-  showSweep(element) {
-    this.sweep.replaceChildren(element);
-    element.scrollIntoView({ block: "nearest" });
+  /** Shows the card of a sweep instead of an earlier one. */
+  showSweep(card) {
+    this.card?.close();
+    this.card = card;
+    this.sweep.replaceChildren(card.element);
+    card.element.scrollIntoView({ block: "nearest" });
+  }
+
+  removeSweep() {
+    this.card = null;
+    this.sweep.replaceChildren();
   }
 
   clear() {
