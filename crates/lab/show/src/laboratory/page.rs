@@ -62,10 +62,11 @@ impl Engine<'_> {
         let about = html! {
             p {
                 "Choose a scenario or write one, run it packet by packet, and look at each flow, \
-                 queue and station. "
+                 queue and station."
+            }
+            p.choices {
                 a href="#tours" { "Five papers as tours" }
                 @if matches!(self, Self::Server { .. }) {
-                    " · "
                     a href="live" { "Live: tools that run on this machine" }
                 }
             }

@@ -130,10 +130,12 @@ function line(context, points, { x, y, colour, dash, shift }) {
   context.strokeStyle = colour;
   context.fillStyle = colour;
   context.setLineDash(dash);
+  context.lineWidth = 1.5;
   context.beginPath();
   points.forEach(point => context.lineTo(x(point.x) + shift, y(point.mean)));
   context.stroke();
   context.setLineDash([]);
+  context.lineWidth = 1;
   for (const { x: at, mean, half_width: half } of points) {
     context.fillRect(x(at) + shift - 3, y(mean) - 3, 6, 6);
     if (!half) continue;
@@ -159,15 +161,23 @@ export function ticks(low, high) {
   return Array.from({ length: Math.max(count, 0) }, (_, i) => tick(i));
 }
 
+/** The keys of a sweep, as the head of the column of its points. */
+export function axesOf([point]) {
+  return Object.keys(point?.axes ?? {}).join(", ") || "point";
+}
+
+/** A point in that column: its values, without the keys. */
+export function valuesOf({ axes }) {
+  return Object.values(axes).join(", ") || "all runs";
+}
+
 /** A table of a figure at each point, with a column for each of its parts. */
 export function meansTable(points, { label, parts }) {
-  const axes = Object.keys(points[0]?.axes ?? {});
   const rows = points.map(point => {
     const found = parts.map(({ name }) => point.metrics[name]);
-    return [axes.map(axis => `${axis} = ${point.axes[axis]}`).join(", ") || "all runs",
-      ...found.map(metric => (metric ? interval(metric) : "–")),
+    return [valuesOf(point), ...found.map(metric => (metric ? interval(metric) : "–")),
       String(Math.max(...found.map(metric => metric?.n ?? 0)))];
   });
   const heads = parts.map(({ part }) => part || "mean");
-  return sheet(`Means with 95 % intervals: ${label}`, ["point", ...heads, "runs"], rows);
+  return sheet(`Means with 95 % intervals: ${label}`, [axesOf(points), ...heads, "runs"], rows);
 }

@@ -73,7 +73,7 @@ export class Means {
     this.chart?.close();
     const { points, axis, figure } = this;
     this.chart = axis ? meansChart(over(points, axis, figure), axis, figure.label) : null;
-    const isWide = figure.parts.length > 4;
+    const isWide = figure.parts.length > 2;
     this.body.className = isWide ? "below" : "beside";
     this.body.replaceChildren(...this.chart ? [this.chart] : [], meansTable(points, figure));
   }

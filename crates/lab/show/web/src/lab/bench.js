@@ -38,7 +38,8 @@ export class Bench {
     this.pace = h("span", { class: "note" });
     this.stop = button("Cancel", () => this.cancel?.abort());
     this.stop.disabled = true;
-    this.progress = h("progress", { max: 1, value: 0, "aria-label": "Progress of the run" });
+    this.progress = h("progress", { max: 1, value: 0, hidden: true,
+      "aria-label": "Progress of the run" });
     this.command = h("code", { tabindex: 0, "aria-label": "The same run by the command" });
     this.errors = h("div", { class: "errors", role: "alert" });
     this.said = h("p", { class: "note", role: "status" });
@@ -50,20 +51,23 @@ export class Bench {
     const share = button("Copy link", () => this.share());
     const download = button("Save scenario", () =>
       save(this.file.split("/").pop(), this.text.value));
-    return h("section", { class: "bench", "aria-label": "Scenario and settings" },
+    const scenario = h("div", { class: "column" },
       labelled("Scenario", this.list, "wide-field"),
       h("div", { class: "wide-field" }, h("label", { for: "text" },
         "Text of the scenario, in TOML. Ctrl and Space complete keys and values."),
-      this.editor.element), h("div", null, button("Complete", () => this.editor.ask())),
-      this.errors,
+      this.editor.element),
+      h("div", { class: "choices" }, button("Complete", () => this.editor.ask()), download),
+      this.errors);
+    const runs = h("div", { class: "column" },
       labelled("Settings instead of those in the text, one on a line", this.settings,
         "wide-field"), this.keyForm.element, this.topology.element,
       h("div", { class: "choices" }, this.pointLabel = labelled("Point of the sweep", this.point),
         labelled("Seed", this.seed), labelled("Seeds of each point", this.seeds),
         labelled("Keep earlier runs beside it", this.keep)),
-      h("div", { class: "choices" }, this.start, this.every, this.stop, this.progress, this.pace,
-        share, download), this.tooMany,
-      h("p", null, "The same run by the command: ", this.command), this.said);
+      h("div", { class: "choices" }, this.start, this.every, this.stop, share, this.progress,
+        this.pace), this.tooMany, this.said,
+      h("p", null, "The same run by the command: ", this.command));
+    return h("section", { class: "bench", "aria-label": "Scenario and settings" }, scenario, runs);
   }
 
   /** Shows a scenario of the catalogue. */
@@ -251,6 +255,7 @@ export class Bench {
     const turn = isBusy => {
       this.start.disabled = isBusy;
       this.stop.disabled = !isBusy;
+      this.progress.hidden = !isBusy;
       this.count();
     };
     this.made = "";

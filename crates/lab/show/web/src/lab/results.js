@@ -71,7 +71,7 @@ export class Results {
     card.element = h("article", { class: "card", "aria-label": name },
       h("h2", null, `${name}: ${page.heading}`), page.answer.map(text => h("p", null, text)),
       h("p", { class: "facts" }, [request.file, point, ...page.facts].filter(Boolean).join(" · ")),
-      h("div", { class: "choices" }, close), downloads(files), graphs,
+      h("div", { class: "choices" }, close, downloads(files)), graphs,
       page.content.sheets.map(({ title, heads, rows, note }) => sheet(title, heads, rows, note)));
     this.cards.push(card);
     this.place.append(card.element);

@@ -2,7 +2,7 @@
 
 import { h, sheet } from "../dom.js";
 import { number } from "../format.js";
-import { interval } from "../means.js";
+import { axesOf, interval, valuesOf } from "../means.js";
 import { Means } from "../sweep.js";
 import { save } from "./save.js";
 
@@ -56,16 +56,15 @@ export class SweepCard {
 /** Goodput and fairness at each point, with a bar for the goodput of all flows together. */
 function overview(points) {
   const most = Math.max(...points.map(({ metrics }) => metrics.goodput_mbps?.mean ?? 0), 1e-9);
-  const cells = points.map(({ axes, metrics }) => {
-    const label = Object.entries(axes).map(([key, value]) => `${key} = ${value}`).join(", ");
-    const { goodput_mbps: goodput, jain, starved_flows: starved } = metrics;
+  const cells = points.map(point => {
+    const { goodput_mbps: goodput, jain, starved_flows: starved } = point.metrics;
     const width = 100 * (goodput?.mean ?? 0) / most;
-    return [label || "all runs",
+    return [valuesOf(point),
       h("span", { class: "bar", "aria-hidden": "true" }, h("span", { style: `width:${width}%` })),
       goodput ? interval(goodput) : "–", jain ? interval(jain) : "–",
       starved ? number(starved.mean) : "–", String(goodput?.n ?? 0)];
   });
-  const heads = ["point", "share of the largest", "all flows, Mbps", "Jain's index",
+  const heads = [axesOf(points), "share of the largest", "all flows, Mbps", "Jain's index",
     "starved flows", "runs"];
   return sheet("Goodput and fairness at each point, means over seeds with 95 % intervals", heads,
     cells);

@@ -8,6 +8,8 @@ import { groups, inWords } from "./groups.js";
 const COLUMN = 256;
 const ROW = 84;
 const BOX = { width: 132, height: 44 };
+/** Letters of a name that a box has room for. */
+const LETTERS = 17;
 /** Distance between flows on the same way. */
 const BESIDE = 6;
 /** Flows that are drawn; others are named alone. */
@@ -94,6 +96,8 @@ function box({ role, count, name }, [x, y]) {
     rx: role === "host" ? 2 : 12, class: role };
   const below = { station: "station", access_point: "access point", host: "host" }[role];
   const kind = count > 1 ? `${count} ${below}s` : below;
-  return s("g", {}, s("rect", attributes), s("text", { x, y: y - 3, class: "name" },
-    name.length > 17 ? `${name.slice(0, 16)}…` : name), s("text", { x, y: y + 14 }, kind));
+  const ends = name.length > LETTERS && count > 2 ? name.replace(/, .*, /, " … ") : name;
+  const short = ends.length > LETTERS ? `${ends.slice(0, LETTERS - 1)}…` : ends;
+  return s("g", {}, s("rect", attributes), s("text", { x, y: y - 3, class: "name" }, short),
+    s("text", { x, y: y + 14 }, kind));
 }
