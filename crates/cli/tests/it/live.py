@@ -38,13 +38,35 @@ def access_point():
                      stdout=subprocess.DEVNULL)
 
 
+def relays():
+    """Relays in both namespaces, and a sender of datagrams that they carry."""
+    # The usual port is that of the server in c. The address is that of a link: a relay answers
+    # from the address that the route has, not from that of the loopback device.
+    inside = ["--encapsulate", "--udp-port", "6512"]
+    receiver = tool("s", "dccp", "relay", "--from", "dccp:17983", "--to", "udp:127.0.0.1:5006",
+                    *inside)
+    sender = tool("c", "dccp", "relay", "--from", "udp:127.0.0.1:5004", "--to",
+                  "dccp:10.77.0.2", *inside)
+    return receiver, sender, start("c", "python3", "-c", SENDER)
+
+
+# Twenty datagrams a second, as a stream of voice has.
+SENDER = """
+import socket, time
+stream = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while True:
+    stream.sendto(bytes(500), ("127.0.0.1", 5004))
+    time.sleep(0.05)
+"""
+
+
 def emulation(scenario):
-    """An emulation in the directory of the server, which has its control socket."""
-    words = ["--quiet", "--out", "runs/home", "--set", "duration=3600 s",
+    """An emulation outside the directory of the server, which has its control socket."""
+    words = ["--quiet", "--out", "elsewhere/home", "--set", "duration=3600 s",
              "--set", "emulate.lateness_limit=1 s"]
     child = start("c", FAIRWAVE, "emulate", scenario, *words, stdin=subprocess.PIPE,
                   stdout=subprocess.DEVNULL)
-    shake.until(lambda: os.path.exists("runs/home/control.sock") or child.poll() is not None)
+    shake.until(lambda: os.path.exists("elsewhere/home/control.sock") or child.poll() is not None)
     assert child.poll() is None, "the emulation ended early"
     return child
 
@@ -60,12 +82,15 @@ def shows():
     children.append(start("c", FAIRWAVE, "dccp", "send", "127.0.0.1", "--udp", "--rate", "1 Mbps",
                           "--for", "1 h", stdout=subprocess.DEVNULL))
     children.extend(access_point())
-    children.append(emulation(scenario))
+    receiver, sender, stream = relays()
+    children.extend([receiver, sender, stream, emulation(scenario)])
     web = start("c", FAIRWAVE, "web", "--no-open", "--dir", "runs", stdout=subprocess.PIPE)
     address = web.stdout.readline().strip()
     wanted = ["shake connect=Received over each path", "dccp send=Application data",
               "dccp serve=Application data", "soc ap=Strength of connection",
-              "emulate=Lateness"]
+              f"dccp relay, process {sender.pid}=Application data",
+              f"dccp relay, process {receiver.pid} in namespace s=Application data",
+              f"emulate, run directory {os.getcwd()}/elsewhere/home=Lateness"]
     page = start("c", "node", script, address, *wanted, stdin=subprocess.PIPE,
                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     first = page.stdout.readline()

@@ -18,8 +18,8 @@ use tokio::time::{sleep, timeout};
 
 /// First part of the sockets' names.
 const NAME: &str = "fairwave-live/";
-/// The kernel's list of the Unix sockets of a network namespace.
-const SOCKETS: &str = "/proc/net/unix";
+/// The kernel's list of the Unix sockets of the network namespace of the calling thread.
+const SOCKETS: &str = "/proc/thread-self/net/unix";
 /// Timeout for a reader.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -109,8 +109,9 @@ impl Running {
     }
 }
 
-/// Names of the abstract Unix sockets of this network namespace that begin with `prefix`, without
-/// it, sorted. Connections under way have the name of their listener, so that names repeat.
+/// Names of the abstract Unix sockets that begin with `prefix`, without it, sorted: those of the
+/// network namespace of the calling thread. Connections under way have the name of their listener,
+/// so that names repeat.
 ///
 /// # Errors
 /// If the kernel's list cannot be read.
@@ -119,7 +120,8 @@ pub fn sockets(prefix: &str) -> io::Result<Vec<String>> {
     Ok(named(&list, prefix))
 }
 
-/// The commands of this network namespace whose figures can be asked for, sorted.
+/// The commands in the network namespace of the calling thread whose figures can be asked for,
+/// sorted.
 ///
 /// # Errors
 /// If the kernel's list of sockets cannot be read.

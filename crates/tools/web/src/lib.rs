@@ -12,5 +12,6 @@ mod answers;
 pub mod command;
 mod guard;
 mod live;
+mod processes;
 mod runs;
 mod serve;

@@ -3,19 +3,25 @@
 //! A tool is found by its socket, and only asked for figures, never for a change. A socket of
 //! another user than this process's own and root is not read: its figures could be invented.
 
+use crate::processes::{
+    Namespace, directories, directory, identity, namespaces, processes, socket_in, trusts,
+};
 use fairwave_console::live::{running, sockets};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::geteuid;
 use serde::Serialize;
 use serde_json::Value;
-use std::fs::{self, File};
+use std::collections::BTreeSet;
+use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream as StdStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
@@ -43,22 +49,22 @@ pub(crate) struct Live {
     latest: Mutex<Option<(Instant, Vec<u8>)>>,
 }
 
-/// A tool that runs.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A tool that runs, and the connection to it.
+#[derive(Debug)]
 struct Tool {
     /// Its command, such as `shake connect`.
     command: String,
-    /// Its process, interface or run directory.
+    /// Its process, interface or run directory, and its network namespace if that is another one.
     name: String,
     socket: Socket,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug)]
 enum Socket {
     /// An abstract socket, which writes its figures and closes.
-    Abstract(String),
-    /// The control socket in a run directory, which answers commands.
-    Control(PathBuf),
+    Abstract(io::Result<StdStream>),
+    /// The control socket of an emulation, which answers commands.
+    Control(io::Result<StdStream>),
 }
 
 /// A tool as the page gets it.
@@ -73,7 +79,7 @@ struct ToolOutput {
 }
 
 impl Live {
-    /// Tools of this network namespace, and emulations below `root`.
+    /// Tools of this machine, with emulations below `root` named from there.
     pub(crate) fn new(root: &Path) -> Self {
         Self { root: root.to_owned(), latest: Mutex::new(None) }
     }
@@ -86,32 +92,84 @@ impl Live {
             return answer.clone();
         }
         let root = self.root.clone();
-        let found = tokio::task::spawn_blocking(move || tools(&root)).await.unwrap_or_default();
+        let (sender, receiver) = oneshot::channel();
+        // A thread that has entered a network namespace stays there: none of the runtime's may.
+        let search = move || drop(sender.send(tools(&root)));
+        let _ = std::thread::Builder::new().name("fairwave-tools".to_owned()).spawn(search);
+        let found = receiver.await.unwrap_or_default();
         let answer = serde_json::to_vec(&collect(found).await).unwrap_or_default();
         *latest = Some((Instant::now(), answer.clone()));
         answer
     }
 }
 
-/// The tools that run, sorted, at most [`MAX_TOOLS`].
+/// The tools that run, sorted, at most [`MAX_TOOLS`]. The calling thread may be in another network
+/// namespace afterwards.
 fn tools(root: &Path) -> Vec<Tool> {
-    let mut found = Vec::new();
-    for one in running().unwrap_or_default() {
-        let socket = Socket::Abstract(one.address());
-        found.push(Tool { command: one.command, name: one.process.to_string(), socket });
+    let processes = processes();
+    let mut found = in_namespace(None, MAX_TOOLS);
+    found.extend(emulating(root, &processes).into_iter().take(MAX_TOOLS - found.len()));
+    for namespace in namespaces(&processes) {
+        // Only root may enter. The tools there belong to root as well, or to this user, who has no
+        // way to them then.
+        if namespace.enter().is_ok() {
+            found.extend(in_namespace(Some(&namespace), MAX_TOOLS - found.len()));
+        }
     }
-    for interface in sockets(ACCESS_POINT).unwrap_or_default() {
-        let socket = Socket::Abstract(format!("\0{ACCESS_POINT}{interface}"));
-        found.push(Tool { command: "soc ap".to_owned(), name: interface, socket });
-    }
-    for directory in emulations(root) {
-        let name = directory.strip_prefix(root).unwrap_or(&directory).display().to_string();
-        let socket = Socket::Control(directory);
-        found.push(Tool { command: "emulate".to_owned(), name, socket });
-    }
-    found.sort();
-    found.truncate(MAX_TOOLS);
+    found.sort_by(|a, b| (&a.command, &a.name).cmp(&(&b.command, &b.name)));
     found
+}
+
+/// The first `room` tools with abstract sockets in the network namespace of the calling thread:
+/// `namespace`, or that of this process for `None`.
+fn in_namespace(namespace: Option<&Namespace>, room: usize) -> Vec<Tool> {
+    let commands = running().unwrap_or_default().into_iter();
+    let commands = commands.map(|one| (one.address(), one.command, one.process.to_string()));
+    let interfaces = sockets(ACCESS_POINT).unwrap_or_default().into_iter();
+    let interfaces = interfaces
+        .map(|name| (format!("\0{ACCESS_POINT}{name}"), "soc ap".to_owned(), name));
+    let tool = |(address, command, name): (String, String, String)| {
+        let name = match namespace {
+            Some(Namespace { name: of, .. }) => format!("{name} in namespace {of}"),
+            None => name,
+        };
+        let address = SocketAddrUnix::new_abstract_name(&address.as_bytes()[1..]);
+        let socket = Socket::Abstract(address.map_err(io::Error::from).and_then(|at| join(&at)));
+        Tool { command, name, socket }
+    };
+    commands.chain(interfaces).take(room).map(tool).collect()
+}
+
+/// A connection, without waiting for a tool that accepts none.
+fn join(address: &SocketAddrUnix) -> io::Result<StdStream> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, address)?;
+    Ok(socket.into())
+}
+
+/// Emulations whose run directories lie below `root`, or are open in a process: those elsewhere.
+fn emulating(root: &Path, processes: &[PathBuf]) -> Vec<Tool> {
+    let below = emulations(root).into_iter();
+    let below = below.filter_map(|path| Some((directory(&path).ok()?, path)));
+    let open = processes.iter().flat_map(|process| directories(process));
+    let mut known = BTreeSet::new();
+    let mut found = Vec::new();
+    for (directory, path) in below.chain(open.map(|(path, directory)| (directory, path))) {
+        let Ok(socket) = socket_in(&directory, CONTROL) else { continue };
+        if identity(&socket).is_ok_and(|one| known.insert(one)) {
+            let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+            let socket = Socket::Control(at_file(&socket));
+            found.push(Tool { command: "emulate".to_owned(), name, socket });
+        }
+    }
+    found
+}
+
+/// A connection to an open socket's file. Its path may be longer than the 107 bytes of an address,
+/// and may lead elsewhere by now.
+fn at_file(socket: &OwnedFd) -> io::Result<StdStream> {
+    join(&SocketAddrUnix::new(format!("/proc/self/fd/{}", socket.as_raw_fd()))?)
 }
 
 /// Directories below `root` with a control socket. Links to other directories are not followed.
@@ -138,9 +196,9 @@ fn emulations(root: &Path) -> Vec<PathBuf> {
 /// Asks all tools at once.
 async fn collect(tools: Vec<Tool>) -> Vec<ToolOutput> {
     let mut asked = JoinSet::new();
-    for (place, tool) in tools.into_iter().enumerate() {
+    for (place, Tool { command, name, socket }) in tools.into_iter().enumerate() {
         asked.spawn(async move {
-            let figures = match timeout(PATIENCE, ask(&tool.socket)).await {
+            let figures = match timeout(PATIENCE, ask(socket)).await {
                 Ok(found) => found,
                 Err(_) => Err(io::Error::other("it does not answer")),
             };
@@ -148,7 +206,7 @@ async fn collect(tools: Vec<Tool>) -> Vec<ToolOutput> {
                 Ok(figures) => (Some(figures), None),
                 Err(error) => (None, Some(error.to_string())),
             };
-            (place, ToolOutput { command: tool.command, name: tool.name, figures, refused })
+            (place, ToolOutput { command, name, figures, refused })
         });
     }
     let mut found = asked.join_all().await;
@@ -157,25 +215,18 @@ async fn collect(tools: Vec<Tool>) -> Vec<ToolOutput> {
 }
 
 /// Asks one tool for its figures.
-async fn ask(socket: &Socket) -> io::Result<Value> {
-    let text = match socket {
-        Socket::Abstract(name) => {
-            let client = admitted(UnixStream::connect(name).await?)?;
-            let mut text = String::new();
-            client.take(MAX_FIGURES).read_to_string(&mut text).await?;
-            text
+async fn ask(socket: Socket) -> io::Result<Value> {
+    let mut text = String::new();
+    match socket {
+        Socket::Abstract(client) => {
+            admitted(client?)?.take(MAX_FIGURES).read_to_string(&mut text).await?;
         }
-        Socket::Control(directory) => {
-            // The path of a socket has at most 107 bytes, that of a directory may be longer.
-            let directory = File::open(directory)?;
-            let path = format!("/proc/self/fd/{}/{CONTROL}", directory.as_raw_fd());
-            let mut client = admitted(UnixStream::connect(path).await?)?;
+        Socket::Control(client) => {
+            let mut client = admitted(client?)?;
             client.write_all(b"\"status\"\n").await?;
-            let mut text = String::new();
             BufReader::new(client.take(MAX_FIGURES)).read_line(&mut text).await?;
-            text
         }
-    };
+    }
     match text.is_empty() {
         true => Err(io::Error::other(format!("it answers its own user alone, not {}", user()))),
         false => serde_json::from_str(&text).map_err(io::Error::other),
@@ -183,9 +234,10 @@ async fn ask(socket: &Socket) -> io::Result<Value> {
 }
 
 /// A connection to a tool of this user or of root.
-fn admitted(client: UnixStream) -> io::Result<UnixStream> {
+fn admitted(client: StdStream) -> io::Result<UnixStream> {
+    let client = UnixStream::from_std(client)?;
     let of = client.peer_cred()?.uid();
-    match of == 0 || of == geteuid().as_raw() {
+    match trusts(of) {
         true => Ok(client),
         false => Err(io::Error::other(format!("it belongs to user {of}, not to {}", user()))),
     }
@@ -262,6 +314,17 @@ mod tests {
         let tool = shown(place.path(), "emulate", "home-1").await;
         assert_eq!(tool["figures"]["under_way"], 3, "{tool}");
         assert_eq!(asked.await.expect("it was asked"), "\"status\"\n");
+        // A directory elsewhere is found while a process has it open. This test's is none of
+        // Fairwave's, so that it names itself.
+        let elsewhere = tempfile::tempdir().expect("a directory");
+        let held = fs::File::open(&run).expect("ours");
+        let own = [PathBuf::from("/proc/self")];
+        let names: Vec<String> =
+            emulating(elsewhere.path(), &own).into_iter().map(|tool| tool.name).collect();
+        assert_eq!(names, [run.display().to_string()]);
+        assert_eq!(emulating(place.path(), &own).len(), 1, "it is the same");
+        drop(held);
+        assert!(emulating(elsewhere.path(), &own).is_empty());
         // What is no socket, is a link, or lies too deep is none.
         fs::write(place.path().join(CONTROL), "").expect("ours");
         std::os::unix::fs::symlink(&run, place.path().join("link")).expect("ours");

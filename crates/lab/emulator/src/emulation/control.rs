@@ -40,6 +40,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct Listener {
     socket: UnixListener,
     path: PathBuf,
+    /// The run directory. `fairwave web` finds it among the open files of this process, wherever it
+    /// lies.
+    _directory: File,
 }
 
 /// State that all clients share.
@@ -73,7 +76,7 @@ impl Listener {
         }
         fs::remove_dir(&private).map_err(here)?;
         socket.set_nonblocking(true)?;
-        Ok(Self { socket, path })
+        Ok(Self { socket, path, _directory: File::open(directory)? })
     }
 }
 

@@ -2,9 +2,10 @@
 //
 //   node tests/live.js http://127.0.0.1:PORT/TOKEN/ TOOL...
 //
-// Each TOOL, such as "shake connect=Received over each path", names a graph that has to be drawn.
-// With SHOTS=DIRECTORY it keeps pictures. Afterwards the program reads standard input: a line with the title of a card means that its tool
-// was ended by whoever started it.
+// Each TOOL names a graph that has to be drawn, of a command or of the card with a title: "shake
+// connect=Received over each path" or "soc ap, interface w1=Weight". With SHOTS=DIRECTORY it keeps
+// pictures. Afterwards the program reads standard input: a line with the title of a card means that
+// its tool was ended by whoever started it.
 
 import assert from "node:assert/strict";
 import { createInterface } from "node:readline";
@@ -15,7 +16,8 @@ const wanted = tools.map(tool => tool.split("="));
 const served = { isServed: true };
 const live = new URL("live", address).href;
 
-const card = (page, command) => page.locator(`.card[aria-label^="${command},"]`);
+const card = (page, tool) =>
+  page.locator(`.card[aria-label^="${tool},"], .card[aria-label="${tool}"]`);
 
 /** Waits until a graph has a line, which needs two samples of the tool. */
 async function drawn(page, command, title) {
