@@ -335,7 +335,8 @@ impl Client<'_> {
         let (account, vias) = (self.account.borrow(), self.vias.borrow());
         let of = |stats: &PathStats| {
             let rate = self.rates.get(usize::from(stats.path)).copied().flatten();
-            PathOutput::of(vias.name(stats.path), rate, stats, seconds)
+            let radio = self.risks.radio(stats.path);
+            PathOutput { radio, ..PathOutput::of(vias.name(stats.path), rate, stats, seconds) }
         };
         ShakeOutput {
             server: server.to_string(),

@@ -14,6 +14,11 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Heads of the columns.
 const HEADS: [&str; 9] =
     ["interface", "path", "Mbps", "RTT ms", "loss %", "share %", "waiting kB", "min RTT", "is"];
+/// The same where a path has a radio: its signal, the rate of its frames, and retries of a hundred.
+const HEADS_WITH_RADIO: [&str; 12] = [
+    "interface", "path", "Mbps", "RTT ms", "loss %", "share %", "dBm", "air Mbps", "retries %",
+    "waiting kB", "min RTT", "is",
+];
 
 /// A table that is on the terminal until it is dropped.
 #[derive(Debug)]
@@ -81,24 +86,36 @@ fn between(before: &ShakeOutput, now: &Shown) -> LiveTable<'static> {
     let figure = |value: Option<f64>, decimals: usize| {
         value.map_or("-".to_owned(), |value| format!("{value:.decimals$}"))
     };
+    let has_radio = output.paths.iter().any(|path| path.radio.is_some());
     let row = |(id, path): (usize, &PathOutput)| {
         let share = (all > 0).then(|| bytes(path) as f64 * 100.0 / all as f64);
-        vec![
+        let mut cells = vec![
             path.via.clone(),
             id.to_string(),
             format!("{:.3}", mbps(bytes(path))),
             figure(path.rtt_ms, 1),
             figure(path.loss.map(|loss| loss * 100.0), 2),
             figure(share, 0),
+        ];
+        if has_radio {
+            let radio = path.radio.unwrap_or_default();
+            let known = before.paths.iter().find(|one| one.via == path.via);
+            let retries = radio.retries_since(&known.and_then(|one| one.radio).unwrap_or_default());
+            cells.push(figure(radio.signal_dbm.map(f64::from), 0));
+            cells.push(figure(radio.tx_mbps, 1));
+            cells.push(figure(retries.map(|part| part * 100.0), 0));
+        }
+        cells.extend([
             format!("{:.0}", path.in_flight as f64 / 1e3),
             figure(path.min_rtt_ms, 1),
             path.state().to_owned(),
-        ]
+        ]);
+        cells
     };
     let headline: Vec<&str> = std::iter::once(first.as_str()).chain(notes).collect();
     LiveTable {
         headline: headline.join("\n"),
-        heads: &HEADS,
+        heads: if has_radio { &HEADS_WITH_RADIO } else { &HEADS },
         rows: output.paths.iter().enumerate().map(row).collect(),
     }
 }
@@ -137,5 +154,46 @@ mod tests {
         between(&before, &Shown { output: before.clone(), notes: VecDeque::new() });
     }
 
+    /// The statistics are those of a station's answer to `NL80211_CMD_GET_STATION`: -60 dBm,
+    /// 54 Mbps, and then 30 retries of 200 frames.
+    #[test]
+    fn a_radio_has_its_signal_rate_and_retries() {
+        let station = Station {
+            signal_dbm: Some(-60),
+            tx_kbps: Some(54_000),
+            tx_packets: Some(700),
+            tx_retries: Some(14),
+            tx_failed: Some(2),
+            ..Station::default()
+        };
+        let later = Station { tx_packets: Some(900), tx_retries: Some(44), ..station.clone() };
+        let wired = PathOutput { via: "usb0".to_owned(), ..PathOutput::default() };
+        let of = |seconds, station: &Station| ShakeOutput {
+            seconds,
+            paths: vec![
+                PathOutput {
+                    via: "wlan0".to_owned(),
+                    radio: Some(RadioOutput::of(station)),
+                    ..PathOutput::default()
+                },
+                wired.clone(),
+            ],
+            ..ShakeOutput::default()
+        };
+        let now = Shown { output: of(2.0, &later), notes: VecDeque::new() };
+        let table = between(&of(1.0, &station), &now);
+        assert_eq!(table.rows[0][6..9], ["-60", "54.0", "15"]);
+        assert_eq!(table.rows[1][6..9], ["-", "-", "-"]);
+        assert!(table.rows.iter().all(|row| row.len() == table.heads.len()));
+        // After a new association the counters begin anew.
+        let again = Shown { output: of(3.0, &station), notes: VecDeque::new() };
+        assert_eq!(between(&of(2.0, &later), &again).rows[0][8], "-");
+        let alone = ShakeOutput { paths: vec![wired.clone()], ..ShakeOutput::default() };
+        let alone = Shown { output: alone, notes: VecDeque::new() };
+        assert_eq!(between(&ShakeOutput::default(), &alone).heads, HEADS);
+    }
+
+    use crate::report::RadioOutput;
+    use fairwave_linux::radio::Station;
     use std::collections::VecDeque;
 }

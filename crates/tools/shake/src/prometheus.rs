@@ -33,12 +33,16 @@ pub(crate) fn start(
 /// A metric of paths: its name, its help, and its value.
 type Gauge = (&'static str, &'static str, fn(&PathOutput) -> Option<f64>);
 
-const GAUGES: [Gauge; 5] = [
+const GAUGES: [Gauge; 7] = [
     ("path_up", "1 if the path can be used.", |path| Some(f64::from(u8::from(path.is_up)))),
     ("path_rtt_seconds", "Smoothed round-trip time.", |path| path.rtt_ms.map(|ms| ms / 1e3)),
     ("path_min_rtt_seconds", "Minimum round-trip time.", |path| path.min_rtt_ms.map(|ms| ms / 1e3)),
     ("path_loss_ratio", "Part of the datagrams that did not arrive.", |path| path.loss),
     ("path_in_flight_bytes", "Bytes of streams in flight.", |path| Some(path.in_flight as f64)),
+    ("path_signal_dbm", "Signal of its radio.", |path| path.radio?.signal_dbm.map(f64::from)),
+    ("path_radio_bits_per_second", "Rate of the last frame that its radio sent.", |path| {
+        path.radio?.tx_mbps.map(|mbps| mbps * 1e6)
+    }),
 ];
 
 /// A counter: its name without `_total`, its help, and its value.

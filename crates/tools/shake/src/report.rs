@@ -1,5 +1,6 @@
 //! Output of `fairwave shake`: JSON and words.
 
+use fairwave_linux::radio::Station;
 use fairwave_shake_host::endpoint::{DatagramStats, PathStats, Priority};
 use fairwave_text::Table;
 use fairwave_units::BitRate;
@@ -83,6 +84,52 @@ pub struct PathOutput {
     pub loss: Option<f64>,
     /// Largest IP packet that it is known to take, in bytes.
     pub mtu: Option<u16>,
+    /// Statistics of its radio; null if it is no Wi-Fi link to an access point.
+    pub radio: Option<RadioOutput>,
+}
+
+/// Statistics of a path's radio, as far as the driver reports them. Counters begin with the
+/// association.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct RadioOutput {
+    /// Signal strength of the last frame received.
+    #[schemars(extend("unit" = "dBm"))]
+    pub signal_dbm: Option<i8>,
+    /// Rate of the last frame sent.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub tx_mbps: Option<f64>,
+    /// Rate of the last frame received.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub rx_mbps: Option<f64>,
+    /// Frames handed to the radio.
+    pub tx_frames: Option<u32>,
+    /// Retries of frames.
+    pub retries: Option<u32>,
+    /// Frames that were given up after all attempts.
+    pub given_up: Option<u32>,
+}
+
+impl RadioOutput {
+    /// The statistics of a station's link to its access point.
+    pub(crate) fn of(station: &Station) -> Self {
+        let mbps = |kbps: u32| f64::from(kbps) / 1e3;
+        Self {
+            signal_dbm: station.signal_dbm.or(station.signal_average_dbm),
+            tx_mbps: station.tx_kbps.map(mbps),
+            rx_mbps: station.rx_kbps.map(mbps),
+            tx_frames: station.tx_packets,
+            retries: station.tx_retries,
+            given_up: station.tx_failed,
+        }
+    }
+
+    /// Retries of each frame since `before`; `None` where no frame was sent, the driver does not
+    /// count, or the association is a new one.
+    pub(crate) fn retries_since(&self, before: &Self) -> Option<f64> {
+        let frames = self.tx_frames?.checked_sub(before.tx_frames?)?;
+        let retries = self.retries?.checked_sub(before.retries?)?;
+        (frames > 0).then(|| f64::from(retries) / f64::from(frames))
+    }
 }
 
 impl PathOutput {
@@ -108,6 +155,7 @@ impl PathOutput {
             min_rtt_ms: stats.min_rtt.map(ms),
             loss: stats.loss(),
             mtu: stats.mtu,
+            radio: None,
         }
     }
 

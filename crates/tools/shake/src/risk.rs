@@ -1,10 +1,12 @@
 //! Paths of a client that are at risk: their priority follows the statistics of their radio.
 
+use crate::report::RadioOutput;
 use crate::signs::{Judge, Sample};
 use fairwave_linux::Clock;
-use fairwave_linux::radio::Radio;
+use fairwave_linux::radio::{Radio, Station};
 use fairwave_shake_host::Host;
 use fairwave_shake_host::endpoint::Priority;
+use std::cell::RefCell;
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -18,11 +20,19 @@ pub(crate) struct Risks {
     /// Priorities of the paths while they are not at risk.
     priorities: Vec<Priority>,
     level_dbm: f64,
+    /// Latest statistics of the radio of each interface.
+    radios: RefCell<Vec<Option<RadioOutput>>>,
 }
 
 impl Risks {
     pub(crate) fn new(vias: &[String], priorities: &[Priority], level_dbm: f64) -> Self {
-        Self { vias: vias.to_vec(), priorities: priorities.to_vec(), level_dbm }
+        let radios = RefCell::new(vec![None; vias.len()]);
+        Self { vias: vias.to_vec(), priorities: priorities.to_vec(), level_dbm, radios }
+    }
+
+    /// Latest statistics of the radio of a path; `None` if it has none.
+    pub(crate) fn radio(&self, path: u8) -> Option<RadioOutput> {
+        self.radios.borrow().get(usize::from(path)).copied().flatten()
     }
 
     /// Samples the radios, and changes the priorities of paths; `note` gets each change.
@@ -34,7 +44,9 @@ impl Risks {
             sleep(SAMPLE).await;
             for (path, (judge, was_at_risk)) in judges.iter_mut().enumerate() {
                 let via = &self.vias[path];
-                let sign = judge.take(clock.now(), sample(&mut radio, via));
+                let station = station(&mut radio, via);
+                self.radios.borrow_mut()[path] = station.as_ref().map(RadioOutput::of);
+                let sign = judge.take(clock.now(), station.as_ref().and_then(Sample::of));
                 let at_risk = sign.is_some();
                 if std::mem::replace(was_at_risk, at_risk) == at_risk {
                     continue;
@@ -51,7 +63,7 @@ impl Risks {
 }
 
 /// Statistics of the radio of an interface; `None` if it is no station of an access point.
-fn sample(radio: &mut Radio, interface: &str) -> Option<Sample> {
+fn station(radio: &mut Radio, interface: &str) -> Option<Station> {
     let index = radio.interface(interface).ok()?.index;
-    Sample::of(&radio.link(index).ok()??)
+    radio.link(index).ok()?
 }

@@ -29,6 +29,13 @@ test("a value that is unknown is a gap", () => {
   assert.equal(history.hasValues, true);
 });
 
+test("a figure inside an element of a list has both names", () => {
+  const history = new History({ list: "paths", key: "radio_signal_dbm" });
+  const paths = [{ via: "wlan0", radio: { signal_dbm: -60 } }, { via: "usb0", radio: null }];
+  history.add({ paths }, 0);
+  assert.deepEqual([ys(history, "wlan0"), ys(history, "usb0")], [[-60], [NaN]]);
+});
+
 test("samples and series are bounded", () => {
   const history = new History(received);
   const paths = Array.from({ length: MOST_SERIES + 3 }, (_, i) => ({ via: `w${i}`, bytes: i }));

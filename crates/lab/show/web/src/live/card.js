@@ -35,6 +35,19 @@ function shown(column, value) {
   return value === null || typeof value === "object" ? "–" : value;
 }
 
+/** A row with the figures of objects in it beside its own. */
+function flat(row) {
+  const lists = Object.entries(row).filter(([, value]) => Array.isArray(value));
+  return Object.fromEntries([...scalars(row), ...lists]);
+}
+
+/** The figures of some row that are known, without names. */
+function columnsOf(rows) {
+  const keys = new Set(rows.flatMap(row => Object.keys(row)));
+  const isKnown = key => rows.some(row => (row[key] ?? null) !== null);
+  return [...keys].filter(key => !NAMES.includes(key) && isKnown(key));
+}
+
 /** A list's name as the caption of its table. */
 function caption(list) {
   const { words } = unitOf(list);
@@ -136,8 +149,9 @@ export class Card {
       this.tables.set(list, table);
       this.rest.append(table.element);
     }
-    const columns = Object.keys(rows[0]).filter(key => !NAMES.includes(key));
-    const cells = rows.slice(0, MOST_ROWS).map((row, i) =>
+    const figures = rows.slice(0, MOST_ROWS).map(flat);
+    const columns = columnsOf(figures);
+    const cells = figures.map((row, i) =>
       [nameOf(row, i), ...columns.map(key => shown(key, row[key]))]);
     const left = rows.length - cells.length;
     const name = left > 0 ? `name (${left} more are left out)` : "name";

@@ -81,7 +81,10 @@ export class History {
   /** The present value of each series. */
   values(figures) {
     const { list, key, keys } = this.graph;
-    if (list) return (figures[list] ?? []).map((one, i) => [nameOf(one, i), one[key]]);
+    if (list) {
+      return (figures[list] ?? []).map((one, i) =>
+        [nameOf(one, i), new Map(scalars(one)).get(key)]);
+    }
     const own = new Map(scalars(figures));
     return keys.map(one => [unitOf(one).words, own.get(one)]);
   }
