@@ -1,5 +1,6 @@
 // Runs each scenario of the catalogue by the module and by the command, and compares the files of
-// both byte by byte, and a sweep's table of means. Only the description of the machine in meta.json may differ.
+// both byte by byte, as well as a sweep's table of means. Only the description of the machine in
+// meta.json may differ.
 //
 //   node crates/wasm/tests/same.js fairwave.wasm target/release/fairwave [SCENARIO...]
 //

@@ -16,8 +16,18 @@ const HEADS: [&str; 9] =
     ["interface", "path", "Mbps", "RTT ms", "loss %", "share %", "waiting kB", "min RTT", "is"];
 /// The same where a path has a radio: its signal, the rate of its frames, and retries of a hundred.
 const HEADS_WITH_RADIO: [&str; 12] = [
-    "interface", "path", "Mbps", "RTT ms", "loss %", "share %", "dBm", "air Mbps", "retries %",
-    "waiting kB", "min RTT", "is",
+    "interface",
+    "path",
+    "Mbps",
+    "RTT ms",
+    "loss %",
+    "share %",
+    "dBm",
+    "air Mbps",
+    "retries %",
+    "waiting kB",
+    "min RTT",
+    "is",
 ];
 
 /// A table that is on the terminal until it is dropped.

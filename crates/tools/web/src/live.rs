@@ -126,8 +126,8 @@ fn in_namespace(namespace: Option<&Namespace>, room: usize) -> Vec<Tool> {
     let commands = running().unwrap_or_default().into_iter();
     let commands = commands.map(|one| (one.address(), one.command, one.process.to_string()));
     let interfaces = sockets(ACCESS_POINT).unwrap_or_default().into_iter();
-    let interfaces = interfaces
-        .map(|name| (format!("\0{ACCESS_POINT}{name}"), "soc ap".to_owned(), name));
+    let interfaces =
+        interfaces.map(|name| (format!("\0{ACCESS_POINT}{name}"), "soc ap".to_owned(), name));
     let tool = |(address, command, name): (String, String, String)| {
         let name = match namespace {
             Some(Namespace { name: of, .. }) => format!("{name} in namespace {of}"),

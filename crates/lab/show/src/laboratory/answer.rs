@@ -32,11 +32,9 @@ pub fn plan(request: &[u8]) -> Vec<u8> {
 /// finished fraction, returns `false`. Returns [`Performed`] as JSON. In WebAssembly the files are
 /// in memory. A request for figures alone leaves no directory.
 pub fn run(request: &[u8], place: &Path, goes_on: &mut dyn FnMut(f64) -> bool) -> Vec<u8> {
-    let performed = read(request).and_then(|(request, plan)| {
-        match request.only_figures {
-            true => figures(&request, &plan, goes_on).map(Performed::Figures),
-            false => perform(&request, &plan, place, goes_on).map(Performed::Run),
-        }
+    let performed = read(request).and_then(|(request, plan)| match request.only_figures {
+        true => figures(&request, &plan, goes_on).map(Performed::Figures),
+        false => perform(&request, &plan, place, goes_on).map(Performed::Run),
     });
     json(&performed.unwrap_or_else(Performed::Refused))
 }
@@ -58,7 +56,8 @@ pub fn means(request: &[u8]) -> Vec<u8> {
 fn digests(request: &[u8]) -> Result<Vec<Digest>, RefusedOutput> {
     let MeansRequest { names, runs } = serde_json::from_slice(request)?;
     let digest = |RunFigures { axes, seed, metrics }| {
-        let named = metrics.into_iter().map(|(index, value)| Some((names.get(index)?.clone(), value)));
+        let named =
+            metrics.into_iter().map(|(index, value)| Some((names.get(index)?.clone(), value)));
         let metrics: Option<Vec<_>> = named.collect();
         let metrics = metrics.ok_or_else(|| RefusedOutput {
             text: format!("a run refers to a figure that is none of the {} names", names.len()),
@@ -249,7 +248,9 @@ mod tests {
                 });
                 metrics.push(json!([index, metric[1]]));
             }
-            runs.push(json!({ "axes": found["figures"]["axes"], "seed": seed, "metrics": metrics }));
+            runs.push(
+                json!({ "axes": found["figures"]["axes"], "seed": seed, "metrics": metrics }),
+            );
         }
         let request = json!({ "names": names, "runs": runs }).to_string();
         let found: Value = serde_json::from_slice(&means(request.as_bytes())).expect("JSON");
@@ -261,7 +262,10 @@ mod tests {
         assert_eq!(goodput["n"], 2);
         assert!(goodput["half_width"].as_f64().is_some_and(|half| half > 0.0), "{goodput}");
         let csv = found["means"]["csv"].as_str().expect("a table");
-        assert!(csv.starts_with("link.l.delay,metric,runs,mean,low,high,std_dev\r\n1 ms,"), "{csv}");
+        assert!(
+            csv.starts_with("link.l.delay,metric,runs,mean,low,high,std_dev\r\n1 ms,"),
+            "{csv}"
+        );
         assert!(found["means"]["answer"][0].as_str().is_some_and(|text| text.contains(" to ")));
         let wrong = json!({ "names": [], "runs": runs }).to_string();
         let found: Value = serde_json::from_slice(&means(wrong.as_bytes())).expect("JSON");

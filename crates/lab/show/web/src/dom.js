@@ -41,8 +41,8 @@ export function groupedChoice(label, items, chosen, choose) {
     if (!groups.has(group)) groups.set(group, h("optgroup", { label: group }));
     groups.get(group).append(h("option", { value: text, selected: text === chosen }, text));
   }
-  const change = event => choose(event.target.value);
-  return h("label", { class: "choice" }, `${label} `, h("select", { change }, [...groups.values()]));
+  const select = h("select", { change: event => choose(event.target.value) }, [...groups.values()]);
+  return h("label", { class: "choice" }, `${label} `, select);
 }
 
 /** Calls `work` in the next frame, once for all calls before it. */

@@ -117,13 +117,14 @@ export class Card {
     this.tables = new Map();
     this.state = h("p", { class: "note" });
     this.own = new Live("Figures");
-    this.rest = h("div");
+    this.rest = h("div", { class: "tables" }, this.own.element);
     this.remove = h("button", { type: "button", hidden: true, click: remove },
       `Remove ${this.title}`);
-    this.element = h("article", { class: "card", "aria-label": this.title },
+    this.id = this.title.replace(/\W+/g, "-");
+    this.element = h("article", { class: "card live", "aria-label": this.title, id: this.id },
       h("h2", null, this.title), this.state, this.remove,
       h("div", { class: "graphs" }, this.graphs.map(({ element }) => element)),
-      this.rest, this.own.element);
+      this.rest);
   }
 
   /** Shows the tool's present figures, or the reason why there are none. */
@@ -147,7 +148,7 @@ export class Card {
     if (!this.tables.has(list)) {
       const table = new Live(caption(list));
       this.tables.set(list, table);
-      this.rest.append(table.element);
+      this.own.element.before(table.element);
     }
     const figures = rows.slice(0, MOST_ROWS).map(flat);
     const columns = columnsOf(figures);

@@ -20,7 +20,9 @@ class Page {
       + "here by themselves when they start, for example:"),
     EXAMPLES.map(line => h("pre", { tabindex: 0 }, line)));
     this.list = h("section", { "aria-label": "Tools" });
-    place.append(h("div", { class: "choices" }, this.pause), this.said, this.none, this.list,
+    this.contents = h("nav", { class: "choices", "aria-label": "Contents" });
+    place.append(h("div", { class: "choices" }, this.pause), this.said, this.contents, this.none,
+      this.list,
       h("p", { id: "keys", class: "note" }, KEYS));
   }
 
@@ -55,6 +57,7 @@ class Page {
       if (!this.cards.has(key)) {
         this.cards.set(key, new Card(tool, () => this.remove(key)));
         this.list.append(this.cards.get(key).element);
+        this.index();
       }
       this.cards.get(key).show(tool);
     }
@@ -68,8 +71,16 @@ class Page {
   remove(key) {
     this.cards.get(key).close();
     this.cards.delete(key);
+    this.index();
     this.none.hidden = this.cards.size > 0;
     this.pause.focus();
+  }
+
+  /** Links to the tools, if there are several. */
+  index() {
+    const cards = [...this.cards.values()];
+    const links = cards.map(({ id, title }) => h("a", { href: `#${id}` }, title));
+    this.contents.replaceChildren(...links.length > 1 ? links : []);
   }
 
   /** The state in words, which changes seldom, as it is read out. */
