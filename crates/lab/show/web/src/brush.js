@@ -85,16 +85,23 @@ function paint(canvas, [low, high], series, indices) {
   context.scale(scale, scale);
   context.fillStyle = theme().line;
   context.fillRect(0, 0, width, height);
-  const { data: [times, ...values] } = visible(series, low, high, Math.max(width, 1));
-  const highest = values.flat().reduce((most, value) => Math.max(most, value ?? 0), 0) || 1;
-  values.forEach((of, i) => {
+  const { data, thinned } = visible(series, low, high, Math.max(width, 1));
+  const values = series.map((one, i) => (thinned ? extremes(one, thinned)
+    : data[i + 1].map((y, at) => [data[0][at], y])));
+  const highest = values.flat().reduce((most, [, y]) => Math.max(most, y ?? 0), 0) || 1;
+  values.forEach((points, i) => {
     context.strokeStyle = look(indices[i]).colour;
     context.beginPath();
-    of.forEach((value, at) => {
-      if (value === null || value === undefined) return;
-      const x = width * (times[at] - low) / (high - low);
-      context.lineTo(x, height - 2 - (height - 4) * value / highest);
-    });
+    for (const [x, y] of points) {
+      if (y === null || y === undefined) continue;
+      context.lineTo(width * (x - low) / (high - low), height - 2 - (height - 4) * y / highest);
+    }
     context.stroke();
   });
+}
+
+/** The points of a series that stand for its columns. */
+function extremes(one, { places }) {
+  const found = places.get(one).here.filter(place => place >= 0);
+  return Array.from(found, place => [one.xs[place], one.ys[place]]);
 }

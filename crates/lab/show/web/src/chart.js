@@ -1,14 +1,17 @@
 // One graph: series over a shared range, with a legend that shows values and hides series.
 
 import uPlot from "uplot";
-import { Columns } from "./columns.js";
-import { h, nextFrame } from "./dom.js";
+import { Columns, dots } from "./columns.js";
+import { h } from "./dom.js";
 import { number, quantity } from "./format.js";
-import { visible } from "./thin.js";
+import { Later } from "./later.js";
+import { extremesOf, visible } from "./thin.js";
 import { look, onTheme, theme } from "./theme.js";
 
 const HEIGHT = 210;
 const AXIS = 64;
+/** Whether the time of the first drawing is known. */
+let isTimed = false;
 export const KEYS = "Drag, + or − zoom; Shift and drag, ← or → move; Shift and ← or → read "
   + "values; double click, 0 or Escape show all.";
 
@@ -32,15 +35,10 @@ export class Hidden {
   }
 }
 
-/** Draws what is on the screen when it comes there, and marks the others as outdated. */
-const watcher = new IntersectionObserver(entries => {
-  for (const { target, isIntersecting } of entries) target.chart.show(isIntersecting);
-}, { rootMargin: "50px" });
-
-// Paper shows all graphs.
-addEventListener("beforeprint", () => {
-  for (const figure of document.querySelectorAll("figure.chart")) figure.chart?.draw(true);
-});
+/** Sets the text of an element. An equal text would have the browser lay out the page again. */
+function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
 
 /** A graph of `series` (names, times in seconds, values in `unit`). `labels` are written along the
  * axes, `groups` below whole numbers of the horizontal one, and `bounds` limit the vertical one.
@@ -66,8 +64,9 @@ export class Chart {
     this.element = h("figure", { class: "chart" }, caption, this.place, this.legend, this.at,
       note ? h("p", { class: "note" }, note) : null);
     this.element.chart = this;
-    this.redraw = nextFrame(() => this.draw());
-    range.subscribe(this.redraw);
+    const later = new Later(this.element, () => this.draw());
+    this.redraw = () => later.ask();
+    const stopRange = range.subscribe(this.redraw);
     const change = () => {
       this.series.forEach(one => this.mark(one));
       this.redraw();
@@ -75,13 +74,14 @@ export class Chart {
     hidden.listeners.add(change);
     const stopTheme = onTheme(change);
     change();
-    watcher.observe(this.element);
     const sizes = new ResizeObserver(this.redraw);
     sizes.observe(this.place);
     /** Ends what would outlive the element. */
     this.close = () => {
+      stopRange();
       stopTheme();
-      watcher.unobserve(this.element);
+      hidden.listeners.delete(change);
+      later.close();
       sizes.disconnect();
       this.plot?.destroy();
     };
@@ -97,35 +97,29 @@ export class Chart {
     return one.button;
   }
 
-  show(isVisible) {
-    this.isVisible = isVisible;
-    if (isVisible && this.isOutdated) this.redraw();
-  }
-
-  draw(isForced = false) {
-    this.isOutdated = !this.isVisible && !isForced;
+  draw() {
     const width = this.place.clientWidth;
-    if (this.isOutdated || width === 0) return;
+    if (width === 0) return;
     if (!this.plot) this.begin(width);
     else if (this.plot.width !== width) this.plot.setSize({ width, height: this.height });
     const { from, to } = this.range;
     const shown = this.series.filter(one => !this.hidden.names.has(one.name));
     const columns = Math.max(Math.round(this.plot.bbox.width / devicePixelRatio), 50);
     const plain = shown.filter(one => !one.paths);
-    const { isExact, data } = visible(plain, from, to, columns);
-    const [times, ...values] = data;
+    const { isExact, data: [times, ...values] = [[]], thinned = null } =
+      visible(plain, from, to, columns, this.thinned);
     if (times.length === 0) times.push(from, to);
-    this.isExact = isExact;
+    Object.assign(this, { isExact, thinned });
     const none = new Array(times.length);
     const all = this.series.map(one => values[plain.indexOf(one)] ?? none);
-    this.thinned = isExact ? null : { count: columns, all };
-    this.state.textContent = this.series.some(one => one.isMerged) ? ""
-      : isExact ? "each point" : "least and greatest of each pixel";
+    say(this.state, this.series.some(one => one.isMerged) ? ""
+      : isExact ? "each point" : "least and greatest of each pixel");
     this.plot.batch(() => {
       this.plot.setData([times, ...all], false);
       this.plot.setScale("x", { min: from, max: to });
     });
-    performance.mark("drawn");
+    if (!isTimed) performance.mark("drawn");
+    isTimed = true;
     this.read();
   }
 
@@ -173,9 +167,11 @@ export class Chart {
 
   /** The range of the vertical axis for values from `low` to `high`. */
   vertical(low, high) {
-    const shown = this.series.filter(one => one.extent && !this.hidden.names.has(one.name));
-    for (const one of shown) {
-      const [least, greatest] = one.extent(this.range.from, this.range.to);
+    for (const one of this.series) {
+      const known = this.thinned?.places.get(one);
+      if (this.hidden.names.has(one.name) || !(one.extent || known)) continue;
+      const [least, greatest] = one.extent?.(this.range.from, this.range.to)
+        ?? extremesOf(known);
       low = Math.min(low ?? least, least);
       high = Math.max(high ?? greatest, greatest);
     }
@@ -187,13 +183,16 @@ export class Chart {
       : [bottom, top];
   }
 
-  /** Draws thinned series, but for those that are dots. */
+  /** Draws thinned series. */
   columns(plot) {
-    if (!this.thinned || this.isDots) return;
-    const { count, all } = this.thinned;
-    const series = this.series.map(({ index, paths }, i) =>
-      (paths ? null : { colour: look(index).colour, values: all[i] }));
-    this.picture.paint(plot, count, series.filter(Boolean));
+    if (!this.thinned) return;
+    const series = [];
+    for (const one of this.series) {
+      const known = this.thinned.places.get(one);
+      if (known) series.push({ ...known, colour: look(one.index).colour });
+    }
+    if (this.isDots) dots(plot, series);
+    else this.picture.paint(plot, this.thinned, series);
   }
 
   /** Draws what lies behind the series, or in front of them. */
@@ -280,11 +279,11 @@ export class Chart {
     const { left } = this.plot.cursor;
     const x = left >= 0 ? this.plot.posToVal(left, "x") : null;
     const at = this.groups?.[Math.round(x)] ?? quantity(Number(x?.toPrecision(6)), this.xUnit);
-    this.at.textContent = x === null ? "" : `at ${at}`;
+    say(this.at, x === null ? "" : `at ${at}`);
     for (const one of this.series) {
       const place = x === null ? -1 : one.nearest(x);
       const text = place < 0 ? "" : one.text?.(place) ?? number(one.ys[place]);
-      one.value.textContent = text && ` ${text}`;
+      say(one.value, text && ` ${text}`);
     }
   }
 }

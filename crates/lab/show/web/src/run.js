@@ -2,8 +2,9 @@
 
 import { brush } from "./brush.js";
 import { Chart, Hidden } from "./chart.js";
-import { choice, frame, h, nextFrame, sheet } from "./dom.js";
+import { choice, frame, h, sheet } from "./dom.js";
 import { number, seconds, unitOf } from "./format.js";
+import { Later } from "./later.js";
 import { cumulative, growthOver, quantile, sumOver } from "./quantiles.js";
 import { Range } from "./range.js";
 import { pick, rowsByName, Series, withPauses } from "./thin.js";
@@ -34,20 +35,20 @@ const GRAPHS = [
 /** The tables of a run, and the range and the hidden series that its graphs share. */
 export class Run {
   constructor(tables, from = 0, to = 0, base = 0n) {
-    Object.assign(this, { tables, base, hidden: {}, range: new Range(from, to), charts: [] });
+    Object.assign(this, { tables, base, hidden: {}, range: new Range(from, to), ends: [] });
   }
 
   /** Makes a graph over the time of the run, unless another one is given. */
   chart(settings) {
     const chart = new Chart({ range: this.range, ...settings });
-    this.charts.push(chart);
+    this.ends.push(chart.close);
     return chart.element;
   }
 
   /** Ends its graphs, before another run takes their place. */
   close() {
     this.isClosed = true;
-    for (const chart of this.charts) chart.close();
+    for (const end of this.ends) end();
   }
 
   /** Whether a table with this column is there. */
@@ -61,7 +62,12 @@ export class Run {
   }
 
   /** The series of a column, one for each name in its table, in the unit that is shown. */
-  async series(table, column) {
+  series(table, column) {
+    const make = () => this.made(table, column);
+    return this.tables[table].once(`series ${column}`, make);
+  }
+
+  async made(table, column) {
     const groups = await this.groups(table);
     const values = await this.tables[table].numbers(column);
     const { factor } = unitOf(column);
@@ -204,9 +210,13 @@ function more(run, graphs) {
 function ofRange(run, heading, compute) {
   const body = h("div");
   const element = h("section", null, h("h2", null, heading), body);
-  const update = nextFrame(() => body.replaceChildren(compute(run.range)));
-  run.range.subscribe(update);
-  update();
+  const later = new Later(element, () => body.replaceChildren(compute(run.range)));
+  const stop = run.range.subscribe(() => later.ask());
+  run.ends.push(() => {
+    stop();
+    later.close();
+  });
+  later.ask();
   return element;
 }
 

@@ -10,10 +10,13 @@ const DARK = {
 };
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
 const query = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
+// `matches` has the browser lay out the page, and drawings ask often.
+let present = query?.matches ? DARK : LIGHT;
+query?.addEventListener("change", () => { present = query.matches ? DARK : LIGHT; });
 
 /** The colours by the reader's setting. */
 export function theme() {
-  return query?.matches ? DARK : LIGHT;
+  return present;
 }
 
 /** Calls `listener` when the reader's setting changes, until the returned function is called. */

@@ -99,12 +99,23 @@ export class Series {
   }
 }
 
-/** The series between two times for a drawing of `columns` pixels: the times, then the values of
- * each series at these times. `undefined` has no point there, `null` a gap. */
-export function visible(series, from, to, columns) {
+/** The places of a column without a point, and of one whose points are all gaps. */
+export const NONE = -1;
+export const GAP = -2;
+/** Steps that differ by less are the same: the ends of a range that moves are rounded. */
+const SAME = 1e-9;
+
+/** The series between two times for a drawing of `columns` pixels. Where all points have room:
+ * `data`, which has the times, then the values of each series at these times (`undefined` has no
+ * point there, `null` a gap). Else `thinned`, by columns.
+ *
+ * Columns lie on a grid of whole steps. While a drawing moves, `before`, its last `thinned`, has
+ * most of them. */
+export function visible(series, from, to, columns, before = null) {
   const spans = series.map(one => one.within(from, to));
   const isExact = spans.every(([first, last]) => last - first <= 2 * columns);
-  return isExact ? exact(series, spans) : thinned(series, from, to, columns);
+  return isExact ? { isExact, data: exact(series, spans) }
+    : { isExact, thinned: thinned(series, from, to, columns, before) };
 }
 
 function exact(series, spans) {
@@ -120,30 +131,59 @@ function exact(series, spans) {
     }
     return values;
   });
-  return { isExact: true, data: [Array.from(times), ...columns] };
+  return [Array.from(times), ...columns];
 }
 
-/** Each column of pixels has two times, at a quarter and three quarters of its width, so that all
- * series share them. Its extremes are drawn in the order in which they came. */
-function thinned(series, from, to, columns) {
-  const step = (to - from) / columns;
-  const times = Array.from({ length: 2 * columns }, (_, i) => from + (i + 0.5) * step / 2);
-  const drawn = series.map(one => {
-    const values = new Array(2 * columns);
-    let first = lowerBound(one.xs, from);
-    for (let column = 0; column < columns; column++) {
-      const last = nextBound(one.xs, from + (column + 1) * step, first);
-      if (last > first) {
-        const [least, greatest] = one.pyramid.extremes(first, last);
-        const value = place => (place < 0 ? null : one.ys[place]);
-        values[2 * column] = value(Math.min(least, greatest));
-        values[2 * column + 1] = value(Math.max(least, greatest));
-      }
-      first = last;
-    }
-    return values;
-  });
-  return { isExact: false, data: [times, ...drawn] };
+/** Columns of a width of `step`, from the one that holds `from`. Each series in `places` has two
+ * places in `here` for each of `count` columns: those of the extremes, in the order in which they
+ * came; `values` has their values. `shift` is the part of the first column before `from`. */
+function thinned(series, from, to, columns, before) {
+  const own = (to - from) / columns;
+  const step = before && Math.abs(before.step / own - 1) < SAME ? before.step : own;
+  const first = Math.floor(from / step);
+  const count = columns + 1;
+  const places = new Map();
+  for (const one of series) {
+    const known = before?.places.get(one);
+    const isKnown = known?.ys === one.ys && before.step === step && before.count === count;
+    const of = isKnown ? known : { xs: one.xs, ys: one.ys, here: new Int32Array(2 * count),
+      values: new Float64Array(2 * count) };
+    const [begin, end] = isKnown ? moved(of, first - before.first, count) : [0, count];
+    fill(of, one, first, step, begin, end);
+    places.set(one, of);
+  }
+  return { step, first, count, shift: from / step - first, places };
+}
+
+/** Moves columns by `by` to the left. Returns which of them are missing. */
+function moved({ here, values }, by, count) {
+  if (Math.abs(by) >= count) return [0, count];
+  for (const of of [here, values]) of.copyWithin(Math.max(-2 * by, 0), Math.max(2 * by, 0));
+  return by > 0 ? [count - by, count] : [0, -by];
+}
+
+/** Finds the extremes of the columns from `begin` to `end`. */
+function fill({ here, values }, { xs, ys, pyramid }, first, step, begin, end) {
+  let from = lowerBound(xs, (first + begin) * step);
+  for (let column = begin; column < end; column++) {
+    const to = nextBound(xs, (first + column + 1) * step, from);
+    const [least, greatest] = to > from ? pyramid.extremes(from, to) : [NONE, NONE];
+    const none = to > from ? GAP : NONE;
+    here[2 * column] = least < 0 ? none : Math.min(least, greatest);
+    here[2 * column + 1] = least < 0 ? none : Math.max(least, greatest);
+    for (const i of [2 * column, 2 * column + 1]) values[i] = here[i] < 0 ? NaN : ys[here[i]];
+    from = to;
+  }
+}
+
+/** The least and the greatest of the values of columns; infinite without any. */
+export function extremesOf({ values }) {
+  let [least, greatest] = [Infinity, -Infinity];
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] < least) least = values[i];
+    if (values[i] > greatest) greatest = values[i];
+  }
+  return [least, greatest];
 }
 
 /** The rows of a table by name: for each name that has some, the numbers of its rows. */

@@ -3,10 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { columns } from "../src/columns.js";
+import { GAP, NONE } from "../src/thin.js";
 
+/** The filled columns of values, of which some are missing by a code. */
 const filled = values => {
   const found = [];
-  columns(values, values.length / 2, y => y, (...span) => found.push(span));
+  columns(Int32Array.from(values), i => values[i], (...span) => found.push(span));
   return found;
 };
 
@@ -16,10 +18,10 @@ test("neighbours touch, also where their values do not meet", () => {
 });
 
 test("a line joins columns with others between them", () => {
-  const none = [undefined, undefined];
+  const none = [NONE, NONE];
   assert.deepEqual(filled([0, 0, ...none, 4, 5]), [[0, 0, 0], [1, 1, 3], [2, 4, 5]]);
 });
 
 test("a gap is not joined", () => {
-  assert.deepEqual(filled([1, 1, null, null, 5, 5]), [[0, 1, 1], [2, 5, 5]]);
+  assert.deepEqual(filled([1, 1, GAP, GAP, 5, 5]), [[0, 1, 1], [2, 5, 5]]);
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
-  lowerBound, pick, Pyramid, rowsByName, Series, visible, withPauses,
+  extremesOf, GAP, lowerBound, pick, Pyramid, rowsByName, Series, visible, withPauses,
 } from "../src/thin.js";
 
 /** A sequence of numbers that looks random and is the same in each run (Park and Miller, 1988). */
@@ -40,12 +40,41 @@ test("seen from afar a lonely peak is there, and close by each point", () => {
   const series = [new Series("a", times, values)];
   const far = visible(series, 0, 1000, 500);
   assert.equal(far.isExact, false);
-  assert.ok(far.data[0].length <= 1000);
-  assert.equal(Math.max(...far.data[1]), 99);
+  const { here, values: drawn } = far.thinned.places.get(series[0]);
+  assert.ok(here.length <= 1002);
+  assert.deepEqual([extremesOf({ values: drawn }), here.includes(765432)], [[0, 99], true]);
   const near = visible(series, 765.4, 765.5, 500);
   assert.equal(near.isExact, true);
   assert.equal(near.data[1][near.data[0].indexOf(765.432)], 99);
   assert.equal(near.data[0].length, 102, "100 steps in the range and a neighbour on each side");
+});
+
+test("a drawing that moves has the columns of one that did not", () => {
+  const times = Float64Array.from({ length: 40_000 }, (_, i) => i * 1e-3 + i % 3 * 1e-4);
+  const values = noise(40_000);
+  values.fill(NaN, 9000, 9300);
+  const series = [new Series("a", times, values)];
+  let kept = null;
+  let from = 3.003;
+  for (const by of [0, 0.1, 0.07, -0.3, 0.003, 5, -7, -0.0001, 0.5]) {
+    from += by;
+    kept = visible(series, from, from + 10, 333, kept).thinned;
+    const { first, step, count, places } = kept;
+    const { here } = places.get(series[0]);
+    const inside = here.filter(place => place >= 0);
+    assert.ok(inside.every((place, i) => i === 0 || place >= inside[i - 1]), "in order of time");
+    assert.ok(first * step <= from && (first + count) * step >= from + 10, "all is covered");
+    for (let column = 0; column < count; column++) {
+      const ends = [first + column, first + column + 1].map(one => lowerBound(times, one * step));
+      const known = values.slice(...ends).filter(value => !Number.isNaN(value));
+      const found = [here[2 * column], here[2 * column + 1]];
+      if (known.length === 0) assert.deepEqual(found, [GAP, GAP]);
+      else {
+        const drawn = found.map(place => values[place]).sort((a, b) => a - b);
+        assert.deepEqual(drawn, [Math.min(...known), Math.max(...known)], `${from}, ${column}`);
+      }
+    }
+  }
 });
 
 test("series with times of their own share an axis", () => {
