@@ -23,7 +23,7 @@ const TESTS: [&str; 5] =
 /// Script of the widget for Jupyter.
 const WIDGET: &str = "crates/python/examples/widget.js";
 /// Files of the npm package that the page has as well.
-const SHARED: [&str; 3] = ["lab/module.js", "lab/points.js", "parquet.js"];
+const SHARED: [&str; 4] = ["lab/module.js", "lab/points.js", "parquet.js", "breathe.js"];
 /// Maximum size of the module in gzip, in bytes.
 const MAX_PACKED: u64 = 3_000_000;
 

@@ -73,16 +73,18 @@ pub(super) fn run(common: &Common, args: &Run) -> Result<(), Failure> {
     warnings.extend(of_seeds);
     warnings.extend(lints(&run.summary).into_iter().map(|lint| lint.text));
     warnings.extend(of_replay.into_iter().flatten());
+    let answer = match on_sockets.is_empty() {
+        true => answer::of_run(&run.summary),
+        false => Vec::new(),
+    };
     if common.json {
         let run = RunOfSweep::new(run, warnings);
         let scenario = file.display().to_string();
-        return Ok(output::print_json(&json!(RunOutput::new(run, scenario, speed.summary())))?);
+        let found = RunOutput::new(run, scenario, answer, speed.summary());
+        return Ok(output::print_json(&json!(found))?);
     }
     let tables = match on_sockets.is_empty() {
-        true => {
-            let answer = answer::text(&plan.question, &answer::of_run(&run.summary));
-            summary::summary(&run.summary) + &answer
-        }
+        true => summary::summary(&run.summary) + &answer::text(&plan.question, &answer),
         false => summary::tables(&run.summary),
     };
     let place = directory.path().display();

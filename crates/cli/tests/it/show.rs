@@ -39,7 +39,20 @@ fn a_page_is_whole_and_says_what_the_run_is() {
         let name = entry.as_ref().expect("an entry").file_name();
         name.to_string_lossy().ends_with(".parquet")
     });
-    assert_eq!(page.matches("id=\"table-").count(), tables.count());
+    let footers = page.match_indices("id=\"table-").filter(|(at, text)| {
+        let number = &page[at + text.len()..];
+        number.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('"')
+    });
+    assert_eq!(footers.count(), tables.count());
+    // The columns of the first graph follow the script, so that it is drawn early.
+    let place = |text: &str| page.find(text).expect(text);
+    let script = place("id=\"table-0\"");
+    let columns = ["t_ns", "flow", "goodput_bps", "cwnd_bytes", "rto_ns"];
+    let places = columns.map(|name| {
+        let of = page.match_indices(&format!("-{name}\">")).find(|(at, _)| *at > script);
+        of.expect(name).0
+    });
+    assert!(places.is_sorted(), "{places:?}");
 }
 
 #[test]

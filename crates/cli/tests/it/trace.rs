@@ -14,6 +14,19 @@ fn simulated(place: &Path) {
     ends_with(0, place, &[&args[..], &["--pcap"]].concat());
 }
 
+/// JSON has the sentences that end the text.
+#[test]
+fn json_has_the_answer() {
+    let place = scratch();
+    simulated(place.path());
+    let reported = json(place.path(), &["trace", "one/capture.pcapng"]);
+    let sentences = reported["answer"].as_array().expect("sentences");
+    let sentences: Vec<&str> = sentences.iter().filter_map(Value::as_str).collect();
+    assert!(sentences[0].contains(" Mbps."), "{sentences:?}");
+    let (out, _) = ends_with(0, place.path(), &["trace", "one/capture.pcapng"]);
+    assert_eq!(out.lines().last(), Some(&*sentences.join(" ")));
+}
+
 #[test]
 fn what_is_no_capture_ends_with_2_and_what_cannot_be_read_with_1() {
     let place = scratch();

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// A self-contained page with a title in its head; `body` is the content.
+/// A self-contained page with a title in its head; `body` is its content.
 pub fn document(title: &str, body: &Markup) -> String {
     let markup = html! {
         (DOCTYPE)
@@ -13,7 +13,7 @@ pub fn document(title: &str, body: &Markup) -> String {
                 title { (title) }
                 style { (PreEscaped(CSS)) }
             }
-            body { (body) }
+            body { main { (body) } }
         }
     };
     markup.into_string()

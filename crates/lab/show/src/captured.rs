@@ -37,8 +37,10 @@ pub fn of_capture(file: &Path) -> Result<Page, Error> {
         facts.push(format!("damaged at byte {}: {}", broken.offset, broken.reason));
     }
     let heading = format!("Which flow in {name} was slow, and for which reason?");
-    let none = || "The capture has no TCP connection.".to_owned();
-    let answer = vec![words::answer(&summary).unwrap_or_else(none)];
+    let answer = match &summary.answer[..] {
+        [] => vec!["The capture has no TCP connection.".to_owned()],
+        answer => vec![answer.join(" ")],
+    };
     let mut page = Page { heading, answer, facts, content, tables: Vec::new() };
     let seconds = length.as_secs_f64();
     let interval_s = interval.as_secs_f64();

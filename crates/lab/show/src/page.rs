@@ -5,11 +5,11 @@ use base64::engine::general_purpose::STANDARD;
 use fairwave_lab::compare::Comparison;
 use fairwave_lab::points::Point;
 use fairwave_lab::report::Refusal;
-use fairwave_lab::results;
+use fairwave_lab::results::{self, Piece, Pieces};
 use maud::{DOCTYPE, PreEscaped, html};
 use serde::Serialize;
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
 const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.css"));
@@ -47,8 +47,14 @@ pub enum Error {
     NotBuilt,
 }
 
+/// Columns that have the times of a table.
+const TIMES: [&str; 2] = ["t_ns", "at_unix_ns"];
 /// Maximum size of the tables in a page. A browser holds a page in memory, and its text once more.
 const MAX_MEGABYTES: usize = 256;
+
+/// The graphs that a page begins with: table, column and title. Their columns come first in the
+/// page, so that the graphs are drawn while a browser still reads the rest.
+const GRAPHS: &str = include_str!("../web/src/graphs.json");
 
 /// Kind of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -71,7 +77,14 @@ pub struct Page {
     pub(crate) facts: Vec<String>,
     pub(crate) content: Content,
     /// The Parquet files, in the order of their numbers.
-    pub(crate) tables: Vec<Vec<u8>>,
+    pub(crate) tables: Vec<Parquet>,
+}
+
+/// A Parquet file of a page.
+#[derive(Debug)]
+pub(crate) struct Parquet {
+    path: PathBuf,
+    bytes: Vec<u8>,
 }
 
 /// Data for the script of the page.
@@ -136,7 +149,7 @@ impl Page {
     ) -> Result<(), Error> {
         for (name, path) in tables_in(directory)? {
             run.tables.insert(name, self.tables.len());
-            self.tables.push(std::fs::read(path)?);
+            self.tables.push(Parquet { bytes: std::fs::read(&path)?, path });
         }
         Ok(())
     }
@@ -166,10 +179,12 @@ impl Page {
         if SCRIPT.is_empty() {
             return Err(Error::NotBuilt);
         }
-        let megabytes = self.tables.iter().map(Vec::len).sum::<usize>() >> 20;
+        let megabytes = self.tables.iter().map(|file| file.bytes.len()).sum::<usize>() >> 20;
         if megabytes > MAX_MEGABYTES {
             return Err(Error::TooLarge { megabytes });
         }
+        let divided = self.tables.iter().map(|file| Pieces::of(&file.bytes, &file.path));
+        let divided: Vec<Pieces<'_>> = divided.collect::<Result<_, _>>()?;
         // `<` could end the element that the data stands in.
         let content = serde_json::to_string(&self.content)?.replace('<', "\\u003c");
         let markup = html! {
@@ -192,12 +207,17 @@ impl Page {
                     p.unseen id="status" role="status" {}
                     footer { p.facts { "Fairwave " (env!("CARGO_PKG_VERSION")) } }
                     script type="application/json" id="content" { (PreEscaped(content)) }
-                    @for (number, table) in self.tables.iter().enumerate() {
+                    @for (number, of) in divided.iter().enumerate() {
                         script type="text/plain" id={ "table-" (number) } {
-                            (PreEscaped(STANDARD.encode(table)))
+                            (PreEscaped(STANDARD.encode(of.footer)))
                         }
                     }
                     script { (PreEscaped(SCRIPT)) }
+                    @for (number, piece) in self.order(&divided)? {
+                        script type="text/plain" id={ "table-" (number) "-" (piece.name) } {
+                            (PreEscaped(STANDARD.encode(&piece.bytes)))
+                        }
+                    }
                 }
             }
         };
@@ -205,8 +225,30 @@ impl Page {
     }
 }
 
+impl Page {
+    /// All columns with the numbers of their tables, in the order in which the page shows them.
+    fn order<'a>(&self, tables: &'a [Pieces<'_>]) -> Result<Vec<(usize, &'a Piece)>, Error> {
+        let graphs: Vec<[String; 3]> = serde_json::from_str(GRAPHS)?;
+        let mut found = Vec::new();
+        for run in &self.content.runs {
+            for [table, column, _] in &graphs {
+                let Some(&number) = run.tables.get(table) else { continue };
+                let is_needed = |piece: &&Piece| {
+                    piece.is_text || TIMES.contains(&piece.name.as_str()) || piece.name == *column
+                };
+                found.extend(tables[number].columns.iter().filter(is_needed).map(|p| (number, p)));
+            }
+        }
+        let all = tables.iter().enumerate();
+        found.extend(all.flat_map(|(number, of)| of.columns.iter().map(move |p| (number, p))));
+        let mut known = BTreeSet::new();
+        found.retain(|(number, piece)| known.insert((*number, piece.name.as_str())));
+        Ok(found)
+    }
+}
+
 /// Name and path of each Parquet file directly in a directory, sorted.
-pub(crate) fn tables_in(directory: &Path) -> Result<Vec<(String, std::path::PathBuf)>, Error> {
+pub(crate) fn tables_in(directory: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();

@@ -1,7 +1,7 @@
 //! The analysis that a user requests of one capture, or of two.
 
 use super::out::{self, Drawings, Tables};
-use super::{Collector, ComparisonSummary, Selection, StreamName, TraceSummary, analyse, compare};
+use super::{Collector, ComparisonSummary, Selection, StreamName, TraceSummary, analyse, compare, words};
 use crate::file::{self, Capture};
 use fairwave_lab::plot::Explorer;
 use fairwave_trace::analysis::compare::{Bins, Config as CompareConfig};
@@ -83,7 +83,9 @@ impl Request<'_> {
         let mut both = (Collector::new(self.selection.clone()), also);
         let counts = analyse(&mut capture, self.config(), &mut both, report)?;
         let file = self.file.display().to_string();
-        Ok(TraceSummary::new(&file, &capture.facts(), &counts, both.0))
+        let mut summary = TraceSummary::new(&file, &capture.facts(), &counts, both.0);
+        summary.answer = words::answer(&summary);
+        Ok(summary)
     }
 
     /// Reads the capture and writes tables, figures and the page. The worst connections and

@@ -38,6 +38,8 @@ pub struct TraceSummary {
     pub air: Vec<AirSummary>,
     /// 802.11 frames of further pairs, which are not listed because of their number.
     pub air_left_out: u64,
+    /// The worst connection and its limit, in sentences; none without a TCP connection.
+    pub answer: Vec<String>,
 }
 
 /// Properties and totals of the file.
@@ -237,7 +239,7 @@ pub struct UdpStream {
 }
 
 impl TraceSummary {
-    /// Builds the summary after the capture was read to its end.
+    /// Builds the summary, without an answer, after the capture was read to its end.
     pub fn new(file: &str, facts: &Facts, counts: &Counts, collector: Collector) -> Self {
         let (origin, end) = counts.totals.span.unwrap_or((Instant::ZERO, Instant::ZERO));
         let (streams, mut events, left_out) = collector.into_parts();
@@ -265,6 +267,7 @@ impl TraceSummary {
             left_out,
             air: air::summaries(&counts.radio, end.since(origin)),
             air_left_out: counts.radio_left_out,
+            answer: Vec::new(),
         }
     }
 

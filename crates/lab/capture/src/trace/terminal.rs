@@ -25,8 +25,10 @@ pub fn summary(summary: &TraceSummary, closely: bool) -> String {
     if more > 0 {
         text.push_str(&format!("{more} more streams; --json lists up to 10000\n"));
     }
-    let answer = words::answer(summary).map(|answer| format!("{answer}\n"));
-    text + &answer.unwrap_or_default()
+    match &summary.answer[..] {
+        [] => text,
+        answer => text + &answer.join(" ") + "\n",
+    }
 }
 
 fn connection(one: &Connection) -> String {

@@ -82,15 +82,15 @@ pub fn summary(summary: &TraceSummary) -> Vec<String> {
     lines
 }
 
-/// The worst connection and its limit, in sentences; `None` without a TCP connection.
-pub fn answer(summary: &TraceSummary) -> Option<String> {
-    let worst = summary.connections.first()?;
+/// The worst connection and its limit, in sentences; none without a TCP connection.
+pub(super) fn answer(summary: &TraceSummary) -> Vec<String> {
+    let Some(worst) = summary.connections.first() else { return Vec::new() };
     let which = match summary.connections.len() {
         1 => "The only connection".to_owned(),
         all => format!("The worst of {all} connections"),
     };
     let (name, rate) = (name(worst), mbps(worst.main().goodput_bps));
-    Some(format!("{which}, {name}, got {rate} Mbps. {}.", limit(worst)))
+    vec![format!("{which}, {name}, got {rate} Mbps."), format!("{}.", limit(worst))]
 }
 
 /// The protocol whose sequence numbers were found in datagrams.

@@ -42,13 +42,21 @@ pub struct RunOutput {
     run: RunOfSweep,
     /// The scenario file.
     scenario: String,
+    /// Results in sentences, which answer the scenario's question. Empty for the replay of flows
+    /// on sockets, which leave no figures.
+    answer: Vec<String>,
     #[serde(flatten)]
     speed: SpeedSummary,
 }
 
 impl RunOutput {
-    /// A run of the scenario file `scenario`, and the cost of simulating it.
-    pub const fn new(run: RunOfSweep, scenario: String, speed: SpeedSummary) -> Self {
-        Self { run, scenario, speed }
+    /// A run of the scenario file `scenario`, its answer, and the cost of simulating it.
+    pub const fn new(
+        run: RunOfSweep,
+        scenario: String,
+        answer: Vec<String>,
+        speed: SpeedSummary,
+    ) -> Self {
+        Self { run, scenario, answer, speed }
     }
 }

@@ -31,6 +31,8 @@ pub struct SweepOutput<'a> {
     runs: Vec<RunOfSweep>,
     /// Means over the seeds of each point.
     points: &'a [Point],
+    /// Results in sentences, which answer the scenario's question.
+    answer: Vec<String>,
     /// Warnings for the reader of the results, each with the number of runs that it concerns.
     warnings: &'a [String],
     #[serde(flatten)]
@@ -121,6 +123,7 @@ impl<'a> Sweep<'a> {
             directory: self.directory.display().to_string(),
             runs: Vec::new(),
             points: &self.points,
+            answer: answer::of_points(&self.points),
             warnings: &self.warnings,
             speed: self.speed.summary(),
         })

@@ -1,6 +1,7 @@
 // One graph: series over a shared range, with a legend that shows values and hides series.
 
 import uPlot from "uplot";
+import { drawn } from "./breathe.js";
 import { Columns, dots } from "./columns.js";
 import { h } from "./dom.js";
 import { number, quantity } from "./format.js";
@@ -10,8 +11,6 @@ import { look, onTheme, theme } from "./theme.js";
 
 const HEIGHT = 210;
 const AXIS = 64;
-/** Whether the time of the first drawing is known. */
-let isTimed = false;
 export const KEYS = "Drag, + or − zoom; Shift and drag, ← or → move; Shift and ← or → read "
   + "values; double click, 0 or Escape show all.";
 
@@ -118,8 +117,7 @@ export class Chart {
       this.plot.setData([times, ...all], false);
       this.plot.setScale("x", { min: from, max: to });
     });
-    if (!isTimed) performance.mark("drawn");
-    isTimed = true;
+    drawn();
     this.read();
   }
 

@@ -4,16 +4,14 @@ import { KEYS } from "./chart.js";
 import { showCapture } from "./capture.js";
 import { showComparison } from "./comparison.js";
 import { h, sheet } from "./dom.js";
-import { fromBase64, Table } from "./parquet.js";
+import { Table } from "./parquet.js";
+import { Pieces } from "./pieces.js";
 import { Run, showRun } from "./run.js";
 import { showSweep } from "./sweep.js";
 
-/** The tables of a run: a part of the page for each, which is decoded once it is used. */
+/** The tables of a run. */
 function tablesOf(run) {
-  const read = ([name, number]) => {
-    const text = document.getElementById(`table-${number}`).textContent;
-    return [name, new Table(fromBase64(text))];
-  };
+  const read = ([name, number]) => [name, new Table(new Pieces(number))];
   return Object.fromEntries(Object.entries(run.tables).map(read));
 }
 

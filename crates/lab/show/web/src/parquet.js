@@ -7,6 +7,7 @@
 
 import { parquetMetadata, parquetRead, snappyUncompress } from "hyparquet";
 import { deserializeTCompactProtocol } from "hyparquet/src/thrift.js";
+import { breathe } from "./breathe.js";
 
 const DATA_PAGE = 0;
 const DICTIONARY_PAGE = 2;
@@ -26,12 +27,24 @@ export function fromBase64(text) {
   return bytes;
 }
 
-/** A table in a Parquet file. Each column is read when it is first used. */
-export class Table {
+/** A whole Parquet file in memory. */
+class Whole {
   constructor(bytes) {
-    this.bytes = bytes;
-    this.buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
-    this.metadata = parquetMetadata(this.buffer);
+    this.footer = bytes;
+  }
+
+  /** The bytes of a column at `places`, one for each row group. */
+  async chunks(_, places) {
+    return places.map(({ start, size }) => this.footer.subarray(start, start + size));
+  }
+}
+
+/** A table in a Parquet file: its bytes, or a `source` of its `footer` and its `chunks`. Each column
+ * is read when it is first used. */
+export class Table {
+  constructor(source) {
+    this.source = source instanceof Uint8Array ? new Whole(source) : source;
+    this.metadata = parquetMetadata(this.source.footer);
     this.rows = Number(this.metadata.num_rows);
     this.columns = this.metadata.schema.slice(1).map(column => ({
       name: column.name,
@@ -92,12 +105,13 @@ export class Table {
 
   /** Fills `out` by `fast`, or by `slow` for each value if the file has an unusual encoding. */
   async fill(name, fast, out, slow) {
+    const chunks = await this.chunks(name);
     try {
       let at = 0;
-      for (const group of this.metadata.row_groups) {
-        const rows = Number(group.num_rows);
-        fast(new Chunk(this, group, name, rows), at);
-        at += rows;
+      for (const chunk of chunks) {
+        fast(chunk, at);
+        at += chunk.rows;
+        await breathe();
       }
     } catch (error) {
       if (!(error instanceof Unusual)) throw error;
@@ -107,10 +121,28 @@ export class Table {
     return out;
   }
 
+  /** A column in each row group. */
+  async chunks(name) {
+    const element = this.metadata.schema.find(one => one.name === name);
+    const found = this.metadata.row_groups.map(group => new Chunk(element, group, name));
+    const bytes = await this.source.chunks(name, found.map(({ place }) => place));
+    found.forEach((chunk, i) => { chunk.bytes = bytes[i]; });
+    return found;
+  }
+
   /** Passes the values of a column, or the first `rows`, to `take` as hyparquet decodes them. */
   async general(name, take, rows) {
-    const buffer = this.buffer;
-    const file = { byteLength: buffer.byteLength, slice: (from, to) => buffer.slice(from, to) };
+    const chunks = await this.chunks(name);
+    const ends = chunks.map(({ place: { start, size } }) => start + size);
+    const slice = (from, to = Math.max(...ends)) => {
+      const bytes = new Uint8Array(to - from);
+      for (const { place: { start }, bytes: own } of chunks) {
+        const skip = Math.max(from - start, 0);
+        if (start < to) bytes.set(own.subarray(skip, to - start), start + skip - from);
+      }
+      return bytes.buffer;
+    };
+    const file = { byteLength: Math.max(...ends), slice };
     const options = { file, metadata: this.metadata, columns: [name], rowEnd: rows };
     await parquetRead({ ...options, onChunk: ({ columnData }) => take(columnData) });
   }
@@ -119,29 +151,29 @@ export class Table {
 /** An encoding or a compression that Fairwave does not write. */
 class Unusual extends Error {}
 
-/** A column within one row group: its pages, unpacked. */
+/** A column within one row group: its pages, unpacked from its `bytes`. */
 class Chunk {
-  constructor(table, group, name, rows) {
+  constructor(element, group, name) {
     const column = group.columns.find(one => one.meta_data.path_in_schema[0] === name);
     if (!column) throw new Error(`there is no column ${name}`);
     this.meta = column.meta_data;
-    this.rows = rows;
-    const element = table.metadata.schema.find(one => one.name === name);
+    this.rows = Number(group.num_rows);
     this.isNullable = element.repetition_type === "OPTIONAL";
-    if (!["SNAPPY", "UNCOMPRESSED"].includes(this.meta.codec)) throw new Unusual();
-    this.bytes = table.bytes;
+    const first = this.meta.dictionary_page_offset ?? this.meta.data_page_offset;
+    this.place = {
+      start: Math.min(Number(first), Number(this.meta.data_page_offset)),
+      size: Number(this.meta.total_compressed_size),
+    };
   }
 
   /** Calls `page(header, cursor)` for each page. */
   eachPage(page) {
-    const first = this.meta.dictionary_page_offset ?? this.meta.data_page_offset;
-    const start = Math.min(Number(first), Number(this.meta.data_page_offset));
-    const end = start + Number(this.meta.total_compressed_size);
-    const { buffer, byteOffset } = this.bytes;
-    const reader = { view: new DataView(buffer, byteOffset + start, end - start), offset: 0 };
+    if (!["SNAPPY", "UNCOMPRESSED"].includes(this.meta.codec)) throw new Unusual();
+    const { buffer, byteOffset, byteLength } = this.bytes;
+    const reader = { view: new DataView(buffer, byteOffset, byteLength), offset: 0 };
     while (reader.offset < reader.view.byteLength) {
       const header = deserializeTCompactProtocol(reader);
-      const packed = new Uint8Array(buffer, byteOffset + start + reader.offset, header.field_3);
+      const packed = new Uint8Array(buffer, byteOffset + reader.offset, header.field_3);
       reader.offset += header.field_3;
       const bytes = new Uint8Array(header.field_2 + SPARE);
       if (this.meta.codec === "UNCOMPRESSED") bytes.set(packed);

@@ -1,9 +1,11 @@
 // One run: graphs over its time, what each queue dropped, who had the air, how long data took.
 
+import { breathe } from "./breathe.js";
 import { brush } from "./brush.js";
 import { Chart, Hidden } from "./chart.js";
 import { choice, frame, h, sheet } from "./dom.js";
 import { number, seconds, unitOf } from "./format.js";
+import GRAPHS from "./graphs.json";
 import { Later } from "./later.js";
 import { cumulative, growthOver, quantile, sumOver } from "./quantiles.js";
 import { Range } from "./range.js";
@@ -15,22 +17,6 @@ const KEYS = {
   queues: ["queue"], stations: ["station"], pairs: ["pair"], soc: ["station"],
   intervals: ["protocol", "stream", "side"],
 };
-
-/** The graphs that a page begins with: table, column and title. */
-const GRAPHS = [
-  ["flows", "goodput_bps", "Goodput"],
-  ["delays", "p99_ns", "One-way delay, 99th percentile"],
-  ["flows", "cwnd_bytes", "Congestion window"],
-  ["windows", "cwnd_bytes", "Congestion window at each ACK"],
-  ["flows", "srtt_ns", "Smoothed round-trip time"],
-  ["paths", "delivered_bytes", "Delivered over each path"],
-  ["queues", "length_packets", "Queue length"],
-  ["stations", "snr_millidb", "Signal-to-noise ratio of received frames"],
-  ["pairs", "rate_mean_bps", "Bit rate of data frames"],
-  ["pairs", "airtime_ppm", "Share of the airtime"],
-  ["soc", "weight_ppm", "Weight by strength of connection"],
-  ["intervals", "payload_bytes", "Payload in intervals"],
-];
 
 /** The tables of a run, and the range and the hidden series that its graphs share. */
 export class Run {
@@ -71,11 +57,14 @@ export class Run {
     const groups = await this.groups(table);
     const values = await this.tables[table].numbers(column);
     const { factor } = unitOf(column);
-    return groups.map(({ name, rows, times }) => {
+    const series = [];
+    for (const { name, rows, times } of groups) {
+      await breathe();
       const picked = pick(values, rows, factor);
       const points = this.interval ? withPauses(times, picked, this.interval) : [times, picked];
-      return new Series(name, ...points);
-    });
+      series.push(new Series(name, ...points));
+    }
+    return series;
   }
 
   /** The rows of each name in a table, with their times in seconds. */
@@ -84,7 +73,11 @@ export class Run {
     return of.once("groups", async () => {
       const times = await of.numbers(of.has("t_ns") ? "t_ns" : "at_unix_ns", this.base);
       const groups = rowsByName(await this.keys(table));
-      return groups.map(group => ({ ...group, times: pick(times, group.rows, 1e-9) }));
+      for (const group of groups) {
+        await breathe();
+        group.times = pick(times, group.rows, 1e-9);
+      }
+      return groups;
     });
   }
 
@@ -131,6 +124,8 @@ export async function showRun(place, run) {
   for (const [table, column, title] of GRAPHS) {
     if (!run.has(table, column)) continue;
     graphs.append(...await graph(run, table, column, title));
+    // A graph is drawn in the frame after the one that finds it on the screen.
+    await frame();
     await frame();
     if (run.isClosed) return;
   }

@@ -1,8 +1,8 @@
 //! A relay over time as a page: rates, loss event rate, round-trip time and handovers on one axis.
 
 use super::RateLine;
-use fairwave_lab::page::{document, responsive};
-use fairwave_lab::plot::{Content, Curve, Figure, Interval as Point, Mark};
+use fairwave_lab::page::document;
+use fairwave_lab::plot::{Content, Curve, Figure, Interval as Point, Mark, Plots};
 use maud::{PreEscaped, html};
 
 /// Caption of the plots.
@@ -29,8 +29,10 @@ pub(crate) fn page(title: &str, lines: &[RateLine]) -> Result<String, String> {
         figure("Loss event rate", "p (per packet)", lines, &[("p", |line| line.loss_event_rate)]),
         figure("Round-trip time", "round trip (ms)", lines, &[("R", |line| line.rtt_ms)]),
     ];
-    let drawn = figures.iter().map(|figure| {
-        figure.to_svg().map(|svg| responsive(&svg)).map_err(|error| error.to_string())
+    let mut plots = Plots::new(fairwave_show::explorer());
+    let drawn = figures.iter().enumerate().map(|(number, figure)| {
+        let drawn = plots.drawing(figure, &format!("figure-{number}"), "time");
+        drawn.map_err(|error| error.to_string())
     });
     let drawn = drawn.collect::<Result<Vec<_>, _>>()?;
     let changes = lines.iter().flat_map(|line| &line.handovers);
@@ -47,6 +49,7 @@ pub(crate) fn page(title: &str, lines: &[RateLine]) -> Result<String, String> {
                 tr { td { (format!("{:.2}", one.at_s)) } td { (one.change) } }
             }
         }
+        (plots.end())
     };
     Ok(document(title, &body))
 }
@@ -110,6 +113,8 @@ mod tests {
         for word in ["Rates", "X_recv", "Loss event rate", "Round-trip time", "1.41", "lost"] {
             assert!(page.contains(word), "{word}");
         }
+        let is_explored = page.contains("[\"figure-2\",\"time\",{");
+        assert_eq!(is_explored, !fairwave_show::explorer().script.is_empty());
     }
 
     #[test]

@@ -3,19 +3,24 @@
 use super::words::{or_dash, sentences, warnings};
 use crate::results::{RadioSample, Record, Station, StationSummary, Summary};
 use fairwave_lab::means::MeanSummary;
-use fairwave_lab::page::{document, responsive};
-use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
+use fairwave_lab::page::document;
+use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval, Mark, Plots};
 use maud::{PreEscaped, html};
 
 /// A self-contained page.
 pub(crate) fn page(title: &str, record: &Record, error: Option<&str>) -> Result<String, String> {
     let summary = Summary::of(record);
-    let drawn = |figure: &Figure| {
-        figure.to_svg().map(|svg| responsive(&svg)).map_err(|error| error.to_string())
+    let mut plots = Plots::new(fairwave_show::explorer());
+    let mut drawn = |figure: &Figure, id: &str, axis: &str| {
+        plots.drawing(figure, id, axis).map_err(|error| error.to_string())
     };
-    let (bars, lines) = (drawn(&bars(&summary))?, drawn(&over_time(record))?);
-    let radios: Result<Vec<String>, String> = radios(record).iter().map(drawn).collect();
-    let radios = radios?;
+    let bars = drawn(&bars(&summary), "stations", "")?;
+    let lines = drawn(&over_time(record), "payload", "time")?;
+    let radios = radios(record);
+    let radios = radios.iter().enumerate().map(|(number, figure)| {
+        drawn(figure, &format!("radio-{number}"), "time")
+    });
+    let radios = radios.collect::<Result<Vec<_>, _>>()?;
     let body = html! {
         h1 { (title) }
         @if let Some(error) = error { p.quick { (error) } }
@@ -37,6 +42,7 @@ pub(crate) fn page(title: &str, record: &Record, error: Option<&str>) -> Result<
             p.note { "What the stations' own radios told (nl80211), by interval." }
         }
         (rows(&summary))
+        (plots.end())
     };
     Ok(document(title, &body))
 }
@@ -179,7 +185,9 @@ mod tests {
         assert_eq!(titles(&[sample; 3]), ["Signal over time", "Retries over time"]);
         assert_eq!(titles(&[]), Vec::<String>::new());
         let page = page("title", &record(&[sample; 3]), None).unwrap();
-        assert_eq!(page.matches("<svg").count(), 4);
+        assert_eq!(page.matches("<svg id=").count(), 4);
+        let is_explored = page.contains("[\"radio-1\",\"time\",{");
+        assert_eq!(is_explored, !fairwave_show::explorer().script.is_empty());
         let weaker = RadioSample { signal_dbm: Some(-66.0), airtime_ms: Some(250.0), ..sample };
         let words = words(&Summary::of(&record(&[sample, weaker])), &record(&[sample, weaker]));
         let row = words.lines().find(|line| line.contains("-63 (-66 to -60)")).expect(&words);

@@ -2,8 +2,8 @@
 
 use super::words::{warnings, words};
 use crate::{Delays, Measured, Percentiles};
-use fairwave_lab::page::{document, responsive};
-use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval as Point, Mark};
+use fairwave_lab::page::document;
+use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval as Point, Mark, Plots};
 use maud::{PreEscaped, html};
 
 /// Caption of the first plot.
@@ -17,10 +17,12 @@ const ROUND_TRIPS: &str = "Round trips of small packets of another flow, as thos
 
 /// A self-contained page.
 pub(crate) fn page(host: &str, found: &Measured, error: Option<&str>) -> Result<String, String> {
-    let drawn = |figure: &Figure| {
-        figure.to_svg().map(|svg| responsive(&svg)).map_err(|error| error.to_string())
+    let mut plots = Plots::new(fairwave_show::explorer());
+    let mut drawn = |figure: &Figure, id: &str| {
+        plots.drawing(figure, id, "").map_err(|error| error.to_string())
     };
-    let (waits, trips) = (drawn(&waits(found))?, drawn(&round_trips(found))?);
+    let waits = drawn(&waits(found), "waits")?;
+    let trips = drawn(&round_trips(found), "round-trips")?;
     let title = format!("Probe of {host}");
     let body = html! {
         h1 { (title) }
@@ -37,6 +39,7 @@ pub(crate) fn page(host: &str, found: &Measured, error: Option<&str>) -> Result<
         }
         h2 { "What this rests on" }
         @for line in &found.evidence { p { (line) } }
+        (plots.end())
     };
     Ok(document(&title, &body))
 }
