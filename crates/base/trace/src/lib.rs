@@ -3,6 +3,37 @@
 //! Every observation becomes a [`Sample`] and goes to a [`Sink`]; no library prints. Counters are
 //! cumulative from the start of the run, so that any interval can be formed afterwards. A sink
 //! states beforehand which [`Kind`]s it wants, and no other sample is made.
+//!
+//! The crate stores nothing: `fairwave-lab` has the sinks that write run directories. A host asks
+//! [`Sink::wants`] once, before the run, and calls [`Sink::record`] with times that never decrease,
+//! except for frames, which are recorded when they end.
+//!
+//! ```
+//! use fairwave_trace::{Kind, QueueId, QueueSample, Sample, Sink};
+//! use fairwave_units::Instant;
+//!
+//! /// The longest queue of a run.
+//! #[derive(Default)]
+//! struct Longest(u32);
+//!
+//! impl Sink for Longest {
+//!     fn wants(&self, kind: Kind) -> bool {
+//!         kind == Kind::Queue
+//!     }
+//!     fn record(&mut self, _: Instant, sample: &Sample) {
+//!         if let Sample::Queue(_, queue) = sample {
+//!             self.0 = self.0.max(queue.packets);
+//!         }
+//!     }
+//! }
+//!
+//! let mut longest = Longest::default();
+//! for packets in [3, 12, 5] {
+//!     let queue = QueueSample { packets, ..QueueSample::default() };
+//!     longest.record(Instant::ZERO, &Sample::Queue(QueueId(0), queue));
+//! }
+//! assert_eq!(longest.0, 12);
+//! ```
 
 pub mod analysis;
 
