@@ -4,7 +4,8 @@
 //   fairwave show out/million --out million.html
 //   node crates/lab/show/web/benches/million.js million.html [ROUNDS]
 //
-// Prints a line of JSON for each round. It is no test: figures of a busy machine mean little.
+// Prints a line of JSON for each round. It is no test: figures of a busy machine mean little, but for
+// `cpu_ms`, the time that a frame takes of the thread that draws.
 
 import { resolve } from "node:path";
 import { chromium } from "playwright-core";
@@ -41,6 +42,12 @@ const pan = frames => new Promise(done => {
   requestAnimationFrame(next);
 });
 
+/** CPU time of the page's main thread in seconds. */
+async function threadTime(session) {
+  const { metrics } = await session.send("Performance.getMetrics");
+  return metrics.find(({ name }) => name === "ThreadTime").value;
+}
+
 for (let round = 0; round < Number(rounds); round++) {
   const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
   await page.goto(`file://${resolve(file)}`);
@@ -50,8 +57,13 @@ for (let round = 0; round < Number(rounds); round++) {
     const [{ domInteractive }] = performance.getEntriesByType("navigation");
     return { first_figure_ms: Math.round(mark.startTime), parsed_ms: Math.round(domInteractive) };
   });
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable");
+  const before = await threadTime(session);
   const moved = await page.evaluate(pan, FRAMES);
-  process.stdout.write(`${JSON.stringify({ ...first, ...moved })}\n`);
+  const cpu = (await threadTime(session) - before) / FRAMES;
+  const figures = { ...first, ...moved, cpu_ms: Number((1e3 * cpu).toFixed(1)) };
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
   await page.close();
 }
 await browser.close();
