@@ -378,8 +378,8 @@ impl Features {
         let (&value, theirs) = values.split_first()?;
         let ours = slot.wanted.as_slice();
         let expected = match theirs {
-            // Without their list, what this end can accept must do.
-            [] => ours.contains(&value).then_some(value),
+            // Without their list, what this end can accept must do, or what is in force.
+            [] => (ours.contains(&value) || u64::from(value) == slot.value).then_some(value),
             _ => self.first_shared(ours, theirs),
         };
         match expected {
@@ -473,7 +473,10 @@ impl Slot {
                 len
             }
             (_, None) => {
-                let list = self.wanted.as_slice();
+                // A list without the value, where the two ends share none, would have the other
+                // end, such as Linux, come to another result.
+                let is_wanted = self.wanted.as_slice().contains(&(self.value as u8));
+                let list = if is_wanted { self.wanted.as_slice() } else { &[] };
                 values[0] = self.value as u8;
                 values[1..=list.len()].copy_from_slice(list);
                 1 + list.len()

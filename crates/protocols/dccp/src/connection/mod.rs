@@ -13,7 +13,7 @@ use crate::features::{Feature, Features};
 use crate::path::Search;
 use crate::queue::{SendQueue, Waiting};
 use crate::sequence::Numbers;
-use crate::{Config, Payload, Profiles, Unsent};
+use crate::{Ccid, Config, Payload, Profiles, Unsent};
 use core::fmt;
 use fairwave_machine::Machine;
 use fairwave_units::{Duration, Instant};
@@ -200,6 +200,9 @@ pub struct Connection<P: Payload> {
     profiles: Box<dyn Profiles>,
     numbers: Numbers,
     features: Features,
+    /// The profiles, of this end's data and of the other one's, whose dependent features this end
+    /// has asked for.
+    dependent: [Option<Ccid>; 2],
     tx: Option<Box<dyn Sender>>,
     rx: Option<Box<dyn Receiver>>,
     arrivals: Arrivals,
@@ -246,6 +249,7 @@ impl<P: Payload> Connection<P> {
             profiles,
             numbers,
             features: Features::new(false),
+            dependent: [None; 2],
             tx: None,
             rx: None,
             arrivals: Arrivals::new(),
@@ -332,7 +336,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Asks for another congestion control of the data that `side` sends, best first.
-    pub fn ask_ccid(&mut self, side: Side, ccids: &[crate::Ccid]) {
+    pub fn ask_ccid(&mut self, side: Side, ccids: &[Ccid]) {
         let list: Vec<u8> = ccids.iter().map(|ccid| ccid.0).collect();
         self.features.negotiate(side, Feature::Ccid, &list, false);
     }

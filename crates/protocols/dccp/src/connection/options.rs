@@ -54,7 +54,7 @@ impl<P: Payload> Connection<P> {
                 continue;
             };
             negotiates = true;
-            let side = if side == Side::Local { Side::Remote } else { Side::Local };
+            let side = other(side);
             let mandatory = item.mandatory;
             let received = Received { seq, ack, mandatory, side, feature, values };
             let read = match value {
@@ -109,17 +109,6 @@ impl<P: Payload> Connection<P> {
         let (sends, receives) = (ccid(Side::Local), ccid(Side::Remote));
         if self.tx.as_ref().is_none_or(|tx| tx.ccid() != sends) {
             self.tx = self.profiles.sender(sends, now);
-            let needs = self.tx.as_ref().is_some_and(|tx| tx.needs_ack_vector());
-            let vectors = Feature::SendAckVector;
-            if needs
-                && !self.features.is_on(Side::Remote, vectors)
-                && self.features.is_settled(Side::Remote, vectors)
-            {
-                self.features.negotiate(Side::Remote, vectors, &[1], false);
-            }
-            if self.tx.as_ref().is_some_and(|tx| tx.notifies_handovers()) {
-                self.features.negotiate(Side::Remote, Feature::HeedHandovers, &[1], false);
-            }
         }
         if let Some(tx) = &mut self.tx {
             tx.set_handovers_heeded(self.features.is_on(Side::Remote, Feature::HeedHandovers));
@@ -132,6 +121,39 @@ impl<P: Payload> Connection<P> {
             let sends = self.features.is_on(Side::Local, Feature::SendLossEventRate);
             rx.set_send_loss_event_rate(sends);
             rx.set_heeds_handovers(self.features.is_on(Side::Local, Feature::HeedHandovers));
+        }
+        for side in [Side::Local, Side::Remote] {
+            self.ask_for_dependent_features(side);
+        }
+    }
+
+    /// Asks once for the features that the profile of the data of one side needs.
+    fn ask_for_dependent_features(&mut self, side: Side) {
+        let ccid = Ccid(self.features.value(side, Feature::Ccid) as u8);
+        // CCID 2 is in force while another one is negotiated. A request for Ack Vectors meanwhile
+        // would contradict a client that has asked for CCID 3 without them, and Linux's resets
+        // such a connection.
+        let is_agreed = self.features.is_settled(side, Feature::Ccid);
+        if !is_agreed || self.dependent[side as usize].replace(ccid) == Some(ccid) {
+            return;
+        }
+        let (needs_vectors, notifies) = match (side, &self.tx) {
+            (Side::Local, Some(tx)) => (tx.needs_ack_vector(), tx.notifies_handovers()),
+            (Side::Local, None) => (false, false),
+            // A client of Linux's with several profiles leaves this feature to the server, although
+            // it sends by CCID 2.
+            (Side::Remote, _) => (ccid == Ccid::TCP_LIKE && self.is_server, false),
+        };
+        // The end that receives owns the feature.
+        let (owner, vectors) = (other(side), Feature::SendAckVector);
+        if needs_vectors
+            && !self.features.is_on(owner, vectors)
+            && self.features.is_settled(owner, vectors)
+        {
+            self.features.negotiate(owner, vectors, &[1], false);
+        }
+        if notifies {
+            self.features.negotiate(owner, Feature::HeedHandovers, &[1], false);
         }
     }
 
@@ -178,6 +200,14 @@ impl<P: Payload> Connection<P> {
             let _ = options.push(Value::TimestampEcho { echo, elapsed });
         }
         options
+    }
+}
+
+/// The other end of the connection.
+const fn other(side: Side) -> Side {
+    match side {
+        Side::Local => Side::Remote,
+        Side::Remote => Side::Local,
     }
 }
 

@@ -1,6 +1,8 @@
 //! Packets that Linux 6.1 sent in the guest of `cargo xtask vm dccp`, from the DCCP header on. They
 //! came from 10.79.0.2 to 10.79.0.1, by CCID 3.
 
+mod negotiation;
+
 use bytes::Bytes;
 use fairwave_dccp::{Ccid, Config, Connection, Event, Input, Packet, Standard, State};
 use fairwave_machine::Machine;
@@ -34,15 +36,19 @@ fn packet(hex: &str) -> Packet<Bytes> {
 }
 
 fn connection(local_port: u16, remote_port: u16, iss: u64) -> Connection<Bytes> {
-    let config = Config {
-        local_port,
-        remote_port,
-        service: SERVICE,
-        send_ccids: vec![Ccid::TFRC],
-        receive_ccids: vec![Ccid::TFRC],
-        ..Config::default()
-    };
+    let config = Config { local_port, remote_port, ..config_by(&[3]) };
     Connection::new(config, Seq48::new(iss), Box::new(Standard::default()))
+}
+
+/// The configuration of an end with these profiles in both directions.
+fn config_by(ccids: &[u8]) -> Config {
+    let ccids: Vec<Ccid> = ccids.iter().map(|ccid| Ccid(*ccid)).collect();
+    Config {
+        service: SERVICE,
+        send_ccids: ccids.clone(),
+        receive_ccids: ccids,
+        ..Config::default()
+    }
 }
 
 fn at(ms: u64) -> Instant {
