@@ -191,6 +191,10 @@ pub trait Sender: fmt::Debug + Send {
     /// keeps that.
     fn deadline(&self) -> Option<Instant>;
 
+    /// The host runs, and packets may go now. Feedback arrived earlier by the time for which it
+    /// waited in a socket.
+    fn act(&mut self, _now: Instant) {}
+
     /// Whether the other end must send Ack Vectors (RFC 4340 section 11.5).
     fn needs_ack_vector(&self) -> bool {
         false

@@ -393,6 +393,10 @@ impl crate::ccid::Sender for Sender {
         self.take(now, &ReportedIntervals { ack, intervals, dropped }, &received);
     }
 
+    fn act(&mut self, now: Instant) {
+        self.rate.act(now);
+    }
+
     fn wake(&mut self, now: Instant) {
         self.rate.wake(now);
     }

@@ -10,6 +10,9 @@ use fairwave_wire::ipv4::Ecn;
 
 impl<P: Payload> Connection<P> {
     pub(super) fn next_packet(&mut self, now: Instant) -> Option<Packet<P>> {
+        if let Some(tx) = &mut self.tx {
+            tx.act(now);
+        }
         if let Some(control) = self.control.pop_front() {
             return Some(self.control_packet(now, control));
         }

@@ -5,6 +5,7 @@ mod config;
 mod limited;
 #[cfg(test)]
 mod tests;
+mod wait;
 
 use super::equation::throughput;
 use super::receive_set::ReceiveSet;
@@ -13,6 +14,7 @@ use super::{Pacer, Profile, Remedies};
 pub use config::{Headers, InitialWindow, SenderConfig};
 use fairwave_units::{Duration, Instant};
 use limited::DataLimited;
+use wait::Wait;
 
 /// The longest time between two packets, t_mbi, in seconds (RFC 5348, section 4.3).
 const T_MBI: f64 = 64.0;
@@ -54,6 +56,7 @@ pub struct Sender {
     had_feedback: bool,
     /// A packet has gone.
     began: bool,
+    wait: Wait,
     /// The next round-trip time replaces the estimate (B', E).
     rtt_is_old: bool,
     /// No packet has gone since the nofeedback timer was set.
@@ -104,6 +107,7 @@ impl Sender {
             last_doubled: None,
             had_feedback: false,
             began: false,
+            wait: Wait::default(),
             rtt_is_old: false,
             idle: true,
             timer: None,
@@ -163,6 +167,13 @@ impl Sender {
             self.take_sample(now, sample.as_secs_f64());
             self.begin(now);
         }
+    }
+
+    /// The host runs, and packets may go. The time for which feedback has waited for that is part
+    /// of the round trip.
+    pub fn act(&mut self, now: Instant) {
+        let waited = self.wait.end(now);
+        self.rtt = self.rtt.map(|rtt| rtt + waited);
     }
 
     /// Time at which the next packet may go.
@@ -332,9 +343,11 @@ impl Sender {
             self.rtt_is_old = false;
             self.rtt = Some(sample);
             self.sqrt_mean = sample.sqrt();
+            self.wait.arrived(now, 1.0);
             return;
         };
         let q = if self.is_sensitive(now) { SENSITIVE_Q } else { self.config.q };
+        self.wait.arrived(now, 1.0 - q);
         self.rtt = Some(q * rtt + (1.0 - q) * sample);
         self.sqrt_mean = q2 * self.sqrt_mean + (1.0 - q2) * sample.sqrt();
     }

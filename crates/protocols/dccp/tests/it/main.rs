@@ -5,6 +5,7 @@ mod common;
 mod contract;
 mod handover;
 mod handshake;
+mod late;
 mod linux;
 mod transfer;
 mod tshark;
