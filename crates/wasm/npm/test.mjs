@@ -3,7 +3,7 @@
 //   node test.mjs, in a directory that has the package in node_modules
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { tableFromIPC, tableToIPC } from "apache-arrow";
 import * as fairwave from "fairwave";
 import { arrowTable } from "fairwave/arrow";
@@ -11,6 +11,10 @@ import { arrowTable } from "fairwave/arrow";
 const own = new URL(import.meta.resolve("fairwave"));
 const textOf = name => readFileSync(new URL(name, own), "utf8");
 const scenario = textOf("README.md").match(/const scenario = `([^`]*)`/)[1];
+
+// npm always packs these two, and of the others what the list names.
+const packed = [...JSON.parse(textOf("package.json")).files, "package.json", "README.md"];
+assert.deepEqual(packed.sort(), readdirSync(new URL(".", own)).sort());
 
 const seen = [];
 const progress = fraction => { seen.push(fraction); };
