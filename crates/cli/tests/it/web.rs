@@ -182,11 +182,16 @@ fn what_costs_too_much_is_refused_in_words() {
     let text = "#".repeat(4 << 20);
     let large = server.of_page("POST", "plan", &value!({ "text": text }));
     assert_eq!(large.status, 413);
+    let figures = "0".repeat(25 << 20);
+    let larger = server.of_page("POST", "means", &value!({ "names": [figures] }));
+    assert_eq!(larger.status, 413);
     let long = server.of_page("POST", "run", &request(&["duration=80000 s"])).result();
     let words = long["answer"]["refused"]["text"].as_str().expect("words").to_owned();
     assert!(words.contains("shorten the run"), "{words}");
     let wrong = server.of_page("POST", "plan", &request(&["no.such=1"])).json();
     assert!(wrong["refused"]["diagnostics"][0]["message"].is_string(), "{wrong}");
+    let wrong = server.of_page("POST", "means", &value!({ "names": 1 })).json();
+    assert!(wrong["refused"]["text"].is_string(), "{wrong}");
 }
 
 #[test]
@@ -248,7 +253,7 @@ fn a_page_is_written_only_with_a_module() {
     assert!(!page.contains(" src=") && !page.contains("<link"), "it loads nothing");
 }
 
-/// SHAKE, DCCP, an access point and an emulation on one host, seen in Chromium, and the end of one.
+/// SHAKE, DCCP, an access point and an emulation on two hosts, seen in Chromium, and the ends of two.
 #[test]
 fn its_page_shows_live_tools() {
     let script = web().join("tests/live.js");
@@ -256,8 +261,10 @@ fn its_page_shows_live_tools() {
     let args = ["shows", script.to_str().expect("text"), home.to_str().expect("text")];
     let Some(found) = in_namespaces("live.py", &args) else { return };
     assert_eq!(found["code"], 0, "{found:#}");
-    let title = found["title"].as_str().expect("a title");
-    assert_eq!(found["said"], format!("{title}: ended\n"), "{found:#}");
+    let titles = found["titles"].as_array().expect("titles").iter();
+    let ended: String =
+        titles.map(|title| format!("{}: ended\n", title.as_str().expect("a title"))).collect();
+    assert_eq!(found["said"], ended, "{found:#}");
 }
 
 /// The page of the server by pointer and keys, by axe, light and dark, wide and narrow.

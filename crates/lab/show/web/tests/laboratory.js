@@ -68,7 +68,7 @@ async function runs(page) {
   assert.equal(table.suggestedFilename(), "flows.parquet");
   await page.getByLabel("Keep earlier runs").check();
   await page.getByLabel("Point of the sweep").selectOption({ index: 2 });
-  await page.getByLabel("Seed").fill("7");
+  await page.getByRole("spinbutton", { name: "Seed", exact: true }).fill("7");
   await page.locator(".bench code").filter({ hasText: "--seed 7" }).waitFor();
   await run(page).click();
   await drawn(page, 2);
@@ -246,7 +246,7 @@ async function link(page) {
   await prepare(page);
   await page.getByLabel("Text of the scenario").fill(`# Is it ours?\n${
     await page.getByLabel("Text of the scenario").inputValue()}`);
-  await page.getByLabel("Seed").fill("9");
+  await page.getByRole("spinbutton", { name: "Seed", exact: true }).fill("9");
   await page.getByLabel("Point of the sweep").selectOption({ index: 1 });
   await page.locator(".bench code").filter({ hasText: "--seed 9" }).waitFor();
   await page.getByRole("button", { name: "Copy link" }).click();
