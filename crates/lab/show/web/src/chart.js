@@ -175,6 +175,8 @@ export class Chart {
     }
     if (low === null || low > high) return this.bounds ?? [0, 1];
     if (this.bounds && this.range.isAll) return this.bounds;
+    // No axis of a counter or share that stays at zero goes below it.
+    if (low === 0 && high === 0) return [0, 1];
     const room = (high - low || Math.abs(high) || 1) * 0.06;
     const [bottom, top] = [low >= 0 && low < high / 2 ? 0 : low - room, high + room];
     return this.bounds ? [bottom, Math.max(Math.min(top, this.bounds[1]), bottom + room)]

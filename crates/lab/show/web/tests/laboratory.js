@@ -378,6 +378,7 @@ for (const [name, act] of Object.entries(acts)) {
   await open(name, address, WINDOWS[0], act, { isServed: isServer });
   process.stdout.write(`${name}: good\n`);
 }
+await open("sweep, narrow", address, WINDOWS[1], sweep, { isServed: isServer });
 if (!isServer) {
   // The same file from a plain static server, which is asked once.
   const { at, close } = await serve(dirname(resolve(given)));
