@@ -28,7 +28,7 @@ fn a_run_as_json() {
     let answer: Vec<&str> =
         value["answer"].as_array().expect("sentences").iter().filter_map(Value::as_str).collect();
     assert!(answer[0].starts_with("2 flows with ") && answer[0].ends_with('.'), "{answer:?}");
-    let (out, _) = ends_with(0, place.path(), &args);
+    let (out, _) = ends_with(0, place.path(), &[&args[..], &["--force"]].concat());
     assert!(out.contains(&answer.join(" ")), "the text has the same words: {out}");
     let summary = &value["summary"];
     let names = |list: &str| -> Vec<String> {

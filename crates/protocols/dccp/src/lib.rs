@@ -17,7 +17,7 @@
 //!
 //! let end = |local_port, remote_port, first| {
 //!     let config = Config { local_port, remote_port, ..Config::default() };
-//!     Connection::<Virtual>::new(config, Seq48::new(first), Box::new(Standard))
+//!     Connection::<Virtual>::new(config, Seq48::new(first), Box::new(Standard::default()))
 //! };
 //! let (mut client, mut server) = (end(5000, 5001, 1000), end(5001, 0, 9000));
 //! let mut now = Instant::ZERO;

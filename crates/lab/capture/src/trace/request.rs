@@ -1,7 +1,9 @@
 //! The analysis that a user requests of one capture, or of two.
 
 use super::out::{self, Drawings, Tables};
-use super::{Collector, ComparisonSummary, Selection, StreamName, TraceSummary, analyse, compare, words};
+use super::{
+    Collector, ComparisonSummary, Selection, StreamName, TraceSummary, analyse, compare, words,
+};
 use crate::file::{self, Capture};
 use fairwave_lab::plot::Explorer;
 use fairwave_trace::analysis::compare::{Bins, Config as CompareConfig};

@@ -87,7 +87,7 @@ function paint(canvas, [low, high], series, indices) {
   context.fillRect(0, 0, width, height);
   const { data, thinned } = visible(series, low, high, Math.max(width, 1));
   const values = series.map((one, i) => (thinned ? extremes(one, thinned)
-    : data[i + 1].map((y, at) => [data[0][at], y])));
+    : Array.from(data[i + 1], (y, at) => [data[0][at], y])));
   const highest = values.flat().reduce((most, [, y]) => Math.max(most, y ?? 0), 0) || 1;
   values.forEach((points, i) => {
     context.strokeStyle = look(indices[i]).colour;

@@ -21,6 +21,25 @@ test("columns are read as they were written", { skip }, async () => {
   assert.ok(table.has("name") && !table.has("other"));
 });
 
+test("columns in pieces are those of the file", { skip }, async () => {
+  const file = new Uint8Array(readFileSync(TABLE));
+  const length = new DataView(file.buffer, file.byteOffset + file.length - 8).getUint32(0, true);
+  const asked = [];
+  const source = {
+    footer: file.subarray(file.length - 8 - length),
+    async chunks(name, places) {
+      asked.push(name);
+      return places.map(({ start, size }) => file.slice(start, start + size));
+    },
+  };
+  const [whole, table] = [new Table(file), new Table(source)];
+  assert.ok(table.metadata.row_groups.length > 1);
+  assert.deepEqual(await table.numbers("maybe_ns"), await whole.numbers("maybe_ns"));
+  assert.deepEqual(await table.names("name"), await whole.names("name"));
+  assert.equal(await table.first("at_unix_ns"), await whole.first("at_unix_ns"));
+  assert.deepEqual(asked, ["maybe_ns", "name", "at_unix_ns"], "only what is used");
+});
+
 test("the general decoder of hyparquet agrees", { skip }, async () => {
   const table = new Table(new Uint8Array(readFileSync(TABLE)));
   const values = [];

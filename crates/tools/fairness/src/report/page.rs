@@ -17,9 +17,10 @@ pub(crate) fn page(title: &str, record: &Record, error: Option<&str>) -> Result<
     let bars = drawn(&bars(&summary), "stations", "")?;
     let lines = drawn(&over_time(record), "payload", "time")?;
     let radios = radios(record);
-    let radios = radios.iter().enumerate().map(|(number, figure)| {
-        drawn(figure, &format!("radio-{number}"), "time")
-    });
+    let radios = radios
+        .iter()
+        .enumerate()
+        .map(|(number, figure)| drawn(figure, &format!("radio-{number}"), "time"));
     let radios = radios.collect::<Result<Vec<_>, _>>()?;
     let body = html! {
         h1 { (title) }
