@@ -38,6 +38,7 @@ pub(crate) fn page(title: &str, lines: &[RateLine]) -> Result<String, String> {
     let changes = lines.iter().flat_map(|line| &line.handovers);
     let body = html! {
         h1 { (title) }
+        h2 { "Figures" }
         @for plot in &drawn {
             figure { div.plot { (PreEscaped(plot.clone())) } }
         }

@@ -27,6 +27,7 @@ pub(crate) fn page(title: &str, record: &Record, error: Option<&str>) -> Result<
         @if let Some(error) = error { p.quick { (error) } }
         @for line in sentences(&summary) { p { (line) } }
         @for line in warnings(record) { p.quick { (line) } }
+        h2 { "Figures" }
         figure {
             div.plot { (PreEscaped(bars)) }
             figcaption {

@@ -29,6 +29,7 @@ pub(crate) fn page(host: &str, found: &Measured, error: Option<&str>) -> Result<
         @if let Some(error) = error { p.quick { (error) } }
         @for line in words(host, found).lines() { p { (line) } }
         @for line in warnings(found) { p.quick { (line) } }
+        h2 { "Figures" }
         figure {
             div.plot { (PreEscaped(waits)) }
             figcaption { (CAPTION) }
