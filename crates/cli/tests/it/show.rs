@@ -133,7 +133,9 @@ fn pages_are_usable_in_a_browser() {
     ends_with(0, at, &["reproduce", "ap-buffer", "--no-store", "--out", "report"]);
     ends_with(0, at, &["trace", &here(LOSSY), "--out", "trace"]);
     ends_with(0, at, &["trace", &here(LOSSY), &here(LOSSY), "--out", "between"]);
-    let kinds = ["run", "sweep", "capture", "comparison", "report", "trace", "between"];
+    let record = here("../tools/fairness/tests/data/iperf3/up.json");
+    ends_with(0, at, &["fairness", "show", &record, "--page", "shares.html"]);
+    let kinds = ["run", "sweep", "capture", "comparison", "report", "trace", "between", "shares"];
     let page = |kind: &str| match at.join(kind).join("report.html").exists() {
         true => format!("{kind}={kind}/report.html"),
         false => format!("{kind}={kind}.html"),

@@ -10,6 +10,26 @@
 //! of its legs does not accept the data of the other, and then at most [`PIECE_BYTES`] for each
 //! direction. Data that is not read stays in the kernel's receive buffer, which closes the window
 //! of its sender.
+//!
+//! The crate has no congestion control of its own: targets are kept by pacing, or by `fw_tcp_av` in
+//! the kernel. [`Relay`] runs the proxy; [`Targets`] are its rules:
+//!
+//! ```
+//! use fairwave_proxy::{Beyond, Targets};
+//! use fairwave_units::BitRate;
+//!
+//! let targets = Targets::parse("
+//!     capacity = '20 Mbps'
+//!     [[target]]
+//!     rate = '5 Mbps'
+//!     port = 443
+//! ")?;
+//! assert_eq!((targets.capacity, targets.beyond), (Some(BitRate::mbps(20)), Beyond::BestEffort));
+//! assert_eq!(targets.rules[0].rate, BitRate::mbps(5));
+//! let refused = Targets::parse("[[target]]\nrate = 'fast'").expect_err("no rate");
+//! assert!(refused.contains("line 2"));
+//! # Ok::<(), String>(())
+//! ```
 #![cfg(target_os = "linux")]
 
 mod account;

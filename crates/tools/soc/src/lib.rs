@@ -7,6 +7,23 @@
 //! [`AccessPointRadio`] implement them for Linux's radios. Weights go to `fairwave_linux::Shaper`,
 //! to a driver that schedules [`airtime`], or to a user-space scheduler (`plane`, with the feature
 //! `user-space`).
+//!
+//! Filters, policies and the message format are not here but in `fairwave_soc` and
+//! `fairwave_wire`. [`key`] has the keys of reports: a station's own key is derived from the
+//! network's and its address, so that the access point knows it too.
+//!
+//! ```
+//! use fairwave_soc_tool::key::{Secret, line_of_station};
+//! use fairwave_wire::ethernet::Mac;
+//!
+//! let network = Secret::parse("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", "net.key")?;
+//! let station: Mac = "02:00:00:00:00:01".parse().expect("an address");
+//! let line = line_of_station(&network.network("net.key")?, station);
+//! let own = Secret::parse(&line, "station.key")?;
+//! assert!(matches!(own, Secret::Station(_)));
+//! assert!(own.network("station.key").is_err(), "a station cannot make keys of others");
+//! # Ok::<(), fairwave_soc_tool::Error>(())
+//! ```
 #![cfg(target_os = "linux")]
 
 pub mod access_point;

@@ -1,7 +1,8 @@
 // Opens pages in Chromium as a reader would, with a pointer and with keys alone.
 //
 //   node tests/browser.js run=run.html sweep=sweep.html capture=capture.html comparison=ab.html \
-//     report=study/report.html trace=trace/report.html between=between/report.html
+//     report=study/report.html trace=trace/report.html between=between/report.html \
+//     shares=shares.html
 
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
@@ -173,6 +174,7 @@ const acts = {
   report: explored,
   trace: explored,
   between: explored,
+  shares: explored,
   comparison: async page => { assert.ok(await page.locator("tbody tr").count() > 0); },
 };
 

@@ -52,7 +52,7 @@ pub(crate) fn page(title: &str, record: &Record, error: Option<&str>) -> Result<
 fn rows(summary: &Summary) -> maud::Markup {
     let mean = |of: &Option<MeanSummary>| or_dash(of.map(|of| of.mean), 2);
     html! {
-        div.wide { table.results {
+        div.wide role="region" aria-label="Stations" tabindex="0" { table.results {
             thead { tr {
                 @for head in
                     ["station", "address", "Mbps", "+-", "up", "down", "AVR", "algorithm"]

@@ -89,7 +89,9 @@ fn page(findings: &Findings, context: &Context, drawn: &[(Exhibit, String)]) -> 
                     }
                 }
                 h2 { "All points" }
-                div.wide { (table(&findings.points)) }
+                div.wide role="region" aria-label="All points" tabindex="0" {
+                    (table(&findings.points))
+                }
                 @if !findings.left_out.is_empty() { (left_out(findings)) }
             }
         }
@@ -138,7 +140,7 @@ fn cell(point: &Point, figure: &str) -> String {
 fn left_out(findings: &Findings) -> Markup {
     html! {
         h2 { "Runs that do not count" }
-        div.wide { table {
+        div.wide role="region" aria-label="Runs that do not count" tabindex="0" { table {
             thead { tr { th { "point" } th { "seed" } th { "directory" } th { "why" } } }
             tbody { @for left in &findings.left_out { tr {
                 td { (left.point) } td { (left.seed) }
