@@ -12,6 +12,21 @@
 //!
 //! [`emulation`] combines these into a run: namespaces of a scenario's real nodes, programs in
 //! them, and a run directory. [`report`] prints its outcome as JSON and in words.
+//!
+//! The emulator has no model of its own: contention, queues and links are those of `fairwave-sim`.
+//! It needs privileges for namespaces and devices, and refuses what the machine cannot carry in
+//! real time. Nodes are known by their addresses, which follow from their numbers:
+//!
+//! ```
+//! use fairwave_emulator::address;
+//! use fairwave_trace::NodeId;
+//!
+//! let station = NodeId(3);
+//! assert_eq!(address::node(address::v4(station).into()), Some(station));
+//! assert_eq!(address::node(address::v6(station).into()), Some(station));
+//! assert!(address::is_for_many("224.0.0.251".parse()?));
+//! # Ok::<(), std::net::AddrParseError>(())
+//! ```
 #![cfg(target_os = "linux")]
 
 pub mod address;

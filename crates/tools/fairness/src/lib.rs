@@ -3,6 +3,17 @@
 //! by interval.
 //!
 //! Flows are sockets of the kernel, with a thread each; Fairwave's own protocols are not involved.
+//! [`results`] sums up records, also those of iperf3:
+//!
+//! ```
+//! use fairwave_fairness::results::{Summary, read};
+//!
+//! let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/iperf3/up.json");
+//! let summary = Summary::of(&read(file.as_ref())?);
+//! let [station] = &summary.stations[..] else { panic!("one station alone") };
+//! assert!(station.mbps.mean > 10.0 && station.mbps.half_width.is_none());
+//! # Ok::<(), fairwave_fairness::Error>(())
+//! ```
 #![cfg(target_os = "linux")]
 
 pub mod command;
