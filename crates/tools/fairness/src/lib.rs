@@ -12,7 +12,7 @@
 //! let summary = Summary::of(&read(file.as_ref())?);
 //! let [station] = &summary.stations[..] else { panic!("one station alone") };
 //! assert!(station.mbps.mean > 10.0 && station.mbps.half_width.is_none());
-//! # Ok::<(), fairwave_fairness::Error>(())
+//! # Ok::<(), fairwave_fairness::results::Error>(())
 //! ```
 #![cfg(target_os = "linux")]
 
