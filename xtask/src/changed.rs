@@ -73,7 +73,7 @@ fn reader(file: &str) -> Reader {
         ]),
         "README.md" | "results" => Reader::Crates(&["fairwave-cli"]),
         "benches" if file.starts_with("benches/runs/") => Reader::Crates(&["fairwave-studies"]),
-        "fuzz" => Reader::Nobody,
+        "fuzz" | "gstreamer" => Reader::Nobody,
         _ if file.ends_with(".md") => Reader::Nobody,
         _ => Reader::Everybody,
     }
