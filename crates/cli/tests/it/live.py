@@ -79,14 +79,19 @@ def shows():
     children = [shake.fetch(f"http://{shake.SERVER[4]}:8000/large", "/dev/null",
                             "--limit-rate", "1M")]
     children.append(tool("c", "dccp", "serve", "--udp"))
-    children.append(start("c", FAIRWAVE, "dccp", "send", "127.0.0.1", "--udp", "--rate", "1 Mbps",
-                          "--for", "1 h", stdout=subprocess.DEVNULL))
+    # Both have given up the privileges of root, which they began with.
+    senders = [start(host, FAIRWAVE, "dccp", "send", to, "--udp", "--rate", "1 Mbps", "--for",
+                     "1 h", stdout=subprocess.DEVNULL)
+               for host, to in [("c", "127.0.0.1"), ("s", "10.77.0.1")]]
+    children.extend(senders)
     children.extend(access_point())
     receiver, sender, stream = relays()
     children.extend([receiver, sender, stream, emulation(scenario)])
     web = start("c", FAIRWAVE, "web", "--no-open", "--dir", "runs", stdout=subprocess.PIPE)
     address = web.stdout.readline().strip()
-    wanted = ["shake connect=Received over each path", "dccp send=Application data",
+    wanted = ["shake connect=Received over each path",
+              f"dccp send, process {senders[0].pid}=Application data",
+              f"dccp send, process {senders[1].pid} in namespace s=Application data",
               "dccp serve=Application data", "soc ap=Strength of connection",
               f"dccp relay, process {sender.pid}=Application data",
               f"dccp relay, process {receiver.pid} in namespace s=Application data",

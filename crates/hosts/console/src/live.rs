@@ -6,8 +6,8 @@
 
 use rustix::process::geteuid;
 use serde_json::Value;
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener as StdListener};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +20,8 @@ use tokio::time::{sleep, timeout};
 const NAME: &str = "fairwave-live/";
 /// The kernel's list of the Unix sockets of the network namespace of the calling thread.
 const SOCKETS: &str = "/proc/thread-self/net/unix";
+/// Maximum size of this list in bytes: tens of thousands of sockets.
+const MAX_LIST: u64 = 8 << 20;
 /// Timeout for a reader.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -116,8 +118,10 @@ impl Running {
 /// # Errors
 /// If the kernel's list cannot be read.
 pub fn sockets(prefix: &str) -> io::Result<Vec<String>> {
-    let list = fs::read_to_string(SOCKETS)?;
-    Ok(named(&list, prefix))
+    let mut list = Vec::new();
+    File::open(SOCKETS)?.take(MAX_LIST).read_to_end(&mut list)?;
+    // Any user may choose a name that is no text.
+    Ok(named(&String::from_utf8_lossy(&list), prefix))
 }
 
 /// The commands in the network namespace of the calling thread whose figures can be asked for,

@@ -4,7 +4,7 @@
 //! another user than this process's own and root is not read: its figures could be invented.
 
 use crate::processes::{
-    Namespace, directories, directory, identity, namespaces, processes, socket_in, trusts,
+    Namespace, Process, directories, directory, identity, namespaces, processes, socket_in, trusts,
 };
 use fairwave_console::live::{running, sockets};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
@@ -110,8 +110,7 @@ fn tools(root: &Path) -> Vec<Tool> {
     let mut found = in_namespace(None, MAX_TOOLS);
     found.extend(emulating(root, &processes).into_iter().take(MAX_TOOLS - found.len()));
     for namespace in namespaces(&processes) {
-        // Only root may enter. The tools there belong to root as well, or to this user, who has no
-        // way to them then.
+        // Only root may enter.
         if namespace.enter().is_ok() {
             found.extend(in_namespace(Some(&namespace), MAX_TOOLS - found.len()));
         }
@@ -149,10 +148,10 @@ fn join(address: &SocketAddrUnix) -> io::Result<StdStream> {
 }
 
 /// Emulations whose run directories lie below `root`, or are open in a process: those elsewhere.
-fn emulating(root: &Path, processes: &[PathBuf]) -> Vec<Tool> {
+fn emulating(root: &Path, processes: &[Process]) -> Vec<Tool> {
     let below = emulations(root).into_iter();
     let below = below.filter_map(|path| Some((directory(&path).ok()?, path)));
-    let open = processes.iter().flat_map(|process| directories(process));
+    let open = processes.iter().flat_map(directories);
     let mut known = BTreeSet::new();
     let mut found = Vec::new();
     for (directory, path) in below.chain(open.map(|(path, directory)| (directory, path))) {
@@ -318,7 +317,7 @@ mod tests {
         // Fairwave's, so that it names itself.
         let elsewhere = tempfile::tempdir().expect("a directory");
         let held = fs::File::open(&run).expect("ours");
-        let own = [PathBuf::from("/proc/self")];
+        let own = [Process::at(PathBuf::from("/proc/self")).expect("it runs")];
         let names: Vec<String> =
             emulating(elsewhere.path(), &own).into_iter().map(|tool| tool.name).collect();
         assert_eq!(names, [run.display().to_string()]);

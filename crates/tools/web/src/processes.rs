@@ -1,8 +1,9 @@
 //! Network namespaces and run directories of other processes of Fairwave.
 //!
-//! Processes of this user and of root are looked at. A tool announces itself in no file, so that no
-//! entry can be forged, be read by others, or outlive the tool. To enter another network namespace
-//! takes the privileges of root, as the tools themselves do that run in one.
+//! A tool announces itself in no file, so that no entry can be forged, be read by others, or outlive
+//! the tool. To enter another network namespace takes the privileges of root, as the tools
+//! themselves do that run in one. A tool may have given its privileges up since, so that the user of
+//! a process says nothing about its network namespace; its sockets have the user who opened them.
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, openat};
 use rustix::process::geteuid;
@@ -44,18 +45,37 @@ impl Namespace {
     }
 }
 
-/// The directories in `/proc` of processes of Fairwave of this user and of root.
-pub(crate) fn processes() -> Vec<PathBuf> {
+/// A process of Fairwave.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Process {
+    /// Whether it belongs to another user than root and that of this process. Such ones are last.
+    is_foreign: bool,
+    /// Its directory in `/proc`.
+    path: PathBuf,
+}
+
+impl Process {
+    /// The process of a directory in `/proc`.
+    pub(crate) fn at(path: PathBuf) -> Option<Self> {
+        let is_foreign = !trusts(fs::metadata(&path).ok()?.st_uid());
+        Some(Self { is_foreign, path })
+    }
+}
+
+/// The processes of Fairwave.
+pub(crate) fn processes() -> Vec<Process> {
     let is_program = |path: &PathBuf| {
-        let is_process = path.file_name().is_some_and(|name| {
-            name.to_str().is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
-        });
+        let name = path.file_name().and_then(|name| name.to_str());
+        let is_process = name.is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
         is_process
-            && fs::metadata(path).is_ok_and(|of| trusts(of.st_uid()))
             && fs::read_to_string(path.join("comm")).is_ok_and(|name| name.starts_with(PROGRAM))
     };
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(is_program).take(MAX_PROCESSES).collect()
+    let paths = entries.map(|entry| entry.path()).filter(is_program);
+    let mut found: Vec<Process> = paths.filter_map(Process::at).collect();
+    found.sort();
+    found.truncate(MAX_PROCESSES);
+    found
 }
 
 /// Whether figures of a user's tools are shown: those of root, and of this process's user.
@@ -64,12 +84,13 @@ pub(crate) fn trusts(user: u32) -> bool {
 }
 
 /// The network namespaces of processes, without that of this process.
-pub(crate) fn namespaces(processes: &[PathBuf]) -> Vec<Namespace> {
+pub(crate) fn namespaces(processes: &[Process]) -> Vec<Namespace> {
     let mut known: BTreeSet<Identity> = BTreeSet::new();
     known.extend(fs::metadata("/proc/self/ns/net").ok().map(|own| (own.st_dev(), own.st_ino())));
     let mut found = Vec::new();
     for process in processes {
-        let opened = open(process.join("ns/net"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        let opened =
+            open(process.path.join("ns/net"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         let Ok(file) = opened else { continue };
         let Ok(identity) = identity(&file) else { continue };
         if known.insert(identity) {
@@ -121,9 +142,12 @@ pub(crate) fn identity(file: &OwnedFd) -> io::Result<Identity> {
     Ok((of.st_dev, of.st_ino))
 }
 
-/// The directories that a process has open, with their paths.
-pub(crate) fn directories(process: &Path) -> Vec<(PathBuf, OwnedFd)> {
-    let entries = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+/// The directories that a process of this user or of root has open, with their paths.
+pub(crate) fn directories(process: &Process) -> Vec<(PathBuf, OwnedFd)> {
+    if process.is_foreign {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(process.path.join("fd")).into_iter().flatten().flatten();
     let opened = |entry: fs::DirEntry| {
         let path = fs::read_link(entry.path()).ok().filter(|path| path.is_absolute())?;
         // This entry leads to the open file itself, whatever lies at its path by now.
