@@ -1,10 +1,10 @@
 //! Functions that JavaScript calls, with bytes in the memory of the module.
 //!
 //! JavaScript asks for room by `fairwave_input`, writes a request as JSON there, and calls
-//! `fairwave_plan`, `fairwave_run` or `fairwave_means`. The answer lies at `fairwave_output`. After a run,
-//! `fairwave_file` puts the file with a number, in the order of the answer's `files`, in its place.
-//! The import `fairwave.progress` gets the finished fraction of a run; the run goes on while it
-//! returns a number other than 0.
+//! `fairwave_plan`, `fairwave_run` or `fairwave_means`. The answer lies at `fairwave_output`. After
+//! a run, `fairwave_file` puts the file with a number, in the order of the answer's `files`, in its
+//! place. The import `fairwave.progress` gets the finished fraction of a run; the run goes on while
+//! it returns a number other than 0.
 
 #![expect(unsafe_code, reason = "exported names and imports are unsafe; no pointer is followed")]
 

@@ -253,7 +253,7 @@ fn a_page_is_written_only_with_a_module() {
     assert!(!page.contains(" src=") && !page.contains("<link"), "it loads nothing");
 }
 
-/// SHAKE, DCCP, an access point and an emulation on two hosts, seen in Chromium, and the ends of two.
+/// SHAKE, DCCP, an access point and an emulation on two hosts, seen in Chromium, and two ends.
 #[test]
 fn its_page_shows_live_tools() {
     let script = web().join("tests/live.js");

@@ -225,8 +225,8 @@ mod tests {
         assert_eq!(found["plan"]["sweep"], "fairwave sweep 'my file.toml' --seed 7");
     }
 
-    /// Two points with two seeds each, by figures alone, and their means. The link loses packets, so
-    /// that the seeds differ.
+    /// Two points with two seeds each, by figures alone, and their means. The link loses packets,
+    /// so that the seeds differ.
     #[test]
     fn figures_of_runs_become_means_of_points() {
         let text = TEXT.replace("\"l\", ends", "\"l\", loss = 0.01, ends");
