@@ -1,9 +1,10 @@
 //! Network namespaces and run directories of other processes of Fairwave.
 //!
-//! A tool announces itself in no file, so that no entry can be forged, be read by others, or outlive
-//! the tool. To enter another network namespace takes the privileges of root, as the tools
-//! themselves do that run in one. A tool may have given its privileges up since, so that the user of
-//! a process says nothing about its network namespace; its sockets have the user who opened them.
+//! A tool announces itself in no file, so that no entry can be forged, be read by others, or
+//! outlive the tool. To enter another network namespace takes the privileges of root, as the tools
+//! themselves do that run in one. A tool may have given its privileges up since, so that the user
+//! of a process says nothing about its network namespace; its sockets have the user who opened
+//! them.
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, openat};
 use rustix::process::geteuid;
