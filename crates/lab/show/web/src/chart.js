@@ -112,7 +112,7 @@ export class Chart {
     const none = new Array(times.length);
     const all = this.series.map(one => values[plain.indexOf(one)] ?? none);
     say(this.state, this.series.some(one => one.isMerged) ? ""
-      : isExact ? "each point" : "least and greatest of each pixel");
+      : isExact || thinned.isEach ? "each point" : "least and greatest of each pixel");
     this.plot.batch(() => {
       this.plot.setData([times, ...all], false);
       this.plot.setScale("x", { min: from, max: to });

@@ -102,18 +102,24 @@ export class Series {
 /** The places of a column without a point, and of one whose points are all gaps. */
 export const NONE = -1;
 export const GAP = -2;
+/** Points for each column of pixels, in all series, of which lines are drawn. More of them take a
+ * renderer without a GPU longer than a frame lasts. */
+const LINES = 4;
 /** Steps that differ by less are the same: the ends of a range that moves are rounded. */
 const SAME = 1e-9;
 
-/** The series between two times for a drawing of `columns` pixels. Where all points have room:
- * `data`, which has the times, then the values of each series at these times (`undefined` has no
- * point there, `null` a gap). Else `thinned`, by columns.
+/** The series between two times for a drawing of `columns` pixels. Where points are few: `data`,
+ * which has the times, then the values of each series at these times (`undefined` has no point
+ * there, `null` a gap). Else `thinned`, by columns, which has each point where no column has more
+ * than two.
  *
  * Columns lie on a grid of whole steps. While a drawing moves, `before`, its last `thinned`, has
  * most of them. */
 export function visible(series, from, to, columns, before = null) {
   const spans = series.map(one => one.within(from, to));
-  const isExact = spans.every(([first, last]) => last - first <= 2 * columns);
+  const counts = spans.map(([first, last]) => last - first);
+  const isExact = counts.every(count => count <= 2 * columns)
+    && counts.reduce((sum, count) => sum + count, 0) <= LINES * columns;
   return isExact ? { isExact, data: exact(series, spans) }
     : { isExact, thinned: thinned(series, from, to, columns, before) };
 }
@@ -136,7 +142,7 @@ function exact(series, spans) {
 
 /** Columns of a width of `step`, from the one that holds `from`. Each series in `places` has two
  * places in `here` for each of `count` columns: those of the extremes, in the order in which they
- * came; `values` has their values. `shift` is the part of the first column before `from`. */
+ * came; `values` has their values, and `isDense` marks more points than these. `shift` is the part of the first column before `from`. */
 function thinned(series, from, to, columns, before) {
   const own = (to - from) / columns;
   const step = before && Math.abs(before.step / own - 1) < SAME ? before.step : own;
@@ -147,28 +153,31 @@ function thinned(series, from, to, columns, before) {
     const known = before?.places.get(one);
     const isKnown = known?.ys === one.ys && before.step === step && before.count === count;
     const of = isKnown ? known : { xs: one.xs, ys: one.ys, here: new Int32Array(2 * count),
-      values: new Float64Array(2 * count) };
+      values: new Float64Array(2 * count), isDense: new Uint8Array(count) };
     const [begin, end] = isKnown ? moved(of, first - before.first, count) : [0, count];
     fill(of, one, first, step, begin, end);
     places.set(one, of);
   }
-  return { step, first, count, shift: from / step - first, places };
+  const isEach = [...places.values()].every(({ isDense }) => !isDense.includes(1));
+  return { step, first, count, shift: from / step - first, places, isEach };
 }
 
 /** Moves columns by `by` to the left. Returns which of them are missing. */
-function moved({ here, values }, by, count) {
+function moved({ here, values, isDense }, by, count) {
   if (Math.abs(by) >= count) return [0, count];
+  isDense.copyWithin(Math.max(-by, 0), Math.max(by, 0));
   for (const of of [here, values]) of.copyWithin(Math.max(-2 * by, 0), Math.max(2 * by, 0));
   return by > 0 ? [count - by, count] : [0, -by];
 }
 
 /** Finds the extremes of the columns from `begin` to `end`. */
-function fill({ here, values }, { xs, ys, pyramid }, first, step, begin, end) {
+function fill({ here, values, isDense }, { xs, ys, pyramid }, first, step, begin, end) {
   let from = lowerBound(xs, (first + begin) * step);
   for (let column = begin; column < end; column++) {
     const to = nextBound(xs, (first + column + 1) * step, from);
     const [least, greatest] = to > from ? pyramid.extremes(from, to) : [NONE, NONE];
     const none = to > from ? GAP : NONE;
+    isDense[column] = to - from > 2 ? 1 : 0;
     here[2 * column] = least < 0 ? none : Math.min(least, greatest);
     here[2 * column + 1] = least < 0 ? none : Math.max(least, greatest);
     for (const i of [2 * column, 2 * column + 1]) values[i] = here[i] < 0 ? NaN : ys[here[i]];

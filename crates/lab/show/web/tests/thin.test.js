@@ -66,6 +66,7 @@ test("a drawing that moves has the columns of one that did not", () => {
     assert.ok(first * step <= from && (first + count) * step >= from + 10, "all is covered");
     for (let column = 0; column < count; column++) {
       const ends = [first + column, first + column + 1].map(one => lowerBound(times, one * step));
+      assert.equal(places.get(series[0]).isDense[column], ends[1] - ends[0] > 2 ? 1 : 0);
       const known = values.slice(...ends).filter(value => !Number.isNaN(value));
       const found = [here[2 * column], here[2 * column + 1]];
       if (known.length === 0) assert.deepEqual(found, [GAP, GAP]);
@@ -75,6 +76,20 @@ test("a drawing that moves has the columns of one that did not", () => {
       }
     }
   }
+});
+
+test("columns of two points at most have each point of many series", () => {
+  const times = Float64Array.from({ length: 900 }, (_, i) => i + 0.5);
+  const series = Array.from({ length: 8 }, (_, i) => new Series(String(i), times, noise(900)));
+  const { isExact, thinned } = visible(series, 0, 900, 450);
+  assert.deepEqual([isExact, thinned.isEach], [false, true]);
+  const { values } = thinned.places.get(series[7]);
+  times.forEach((time, i) => {
+    const column = Math.floor(time / thinned.step);
+    assert.ok(values.subarray(2 * column, 2 * column + 2).includes(series[7].ys[i]), `at ${time}`);
+  });
+  assert.equal(visible(series, 0, 900, 299).thinned.isEach, false);
+  assert.ok(visible(series.slice(0, 2), 0, 900, 450).isExact, "lines of few series");
 });
 
 test("series with times of their own share an axis", () => {
