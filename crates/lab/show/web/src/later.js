@@ -12,7 +12,7 @@ addEventListener("beforeprint", () => {
   for (const one of waiting.values()) one.now();
 });
 
-/** Work for an element, in the frame after it was asked for, or once the element is on the screen. */
+/** Work for an element, in the frame after it was asked for, or once it is on the screen. */
 export class Later {
   constructor(element, work) {
     Object.assign(this, { element, work });

@@ -39,8 +39,8 @@ class Whole {
   }
 }
 
-/** A table in a Parquet file: its bytes, or a `source` of its `footer` and its `chunks`. Each column
- * is read when it is first used. */
+/** A table in a Parquet file: its bytes, or a `source` of its `footer` and its `chunks`. Each
+ * column is read when it is first used. */
 export class Table {
   constructor(source) {
     this.source = source instanceof Uint8Array ? new Whole(source) : source;

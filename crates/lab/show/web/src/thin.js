@@ -142,7 +142,8 @@ function exact(series, spans) {
 
 /** Columns of a width of `step`, from the one that holds `from`. Each series in `places` has two
  * places in `here` for each of `count` columns: those of the extremes, in the order in which they
- * came; `values` has their values, and `isDense` marks more points than these. `shift` is the part of the first column before `from`. */
+ * came; `values` has their values, and `isDense` marks more points than these. `shift` is the part
+ * of the first column before `from`. */
 function thinned(series, from, to, columns, before) {
   const own = (to - from) / columns;
   const step = before && Math.abs(before.step / own - 1) < SAME ? before.step : own;
