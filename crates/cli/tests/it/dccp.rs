@@ -206,14 +206,18 @@ fn no_rule_outlives_a_relay_however_it_ends() {
 #[test]
 fn datagrams_longer_than_a_link_of_the_path_takes_arrive() {
     let Some(found) = found("narrow") else { return };
-    for (way, takes) in [("told 4", 1_252), ("told 6", 1_232), ("hole 4", 1_252)] {
+    let takes = [("told 4", 1_252), ("told 6", 1_232), ("hole 4", 1_252), ("hole 6", 1_232)];
+    for (way, takes) in takes {
         let [here, there] = [0, 1].map(|end| &found[way][end]);
         let size = here["path_bytes"].as_u64().expect("it is searched");
-        let min = if way.starts_with("told") { takes } else { 1_231 };
+        let min = if way.starts_with("told") { takes } else { 1_224 };
         assert!((min..=takes).contains(&size), "{way}: {size}");
-        let count = |end: &Value| end["datagrams"].as_u64().expect("a number");
-        assert!(count(there) * 10 >= count(here) * 9 && count(here) > 100, "{way}: {found:#}");
         assert_eq!((&here["ended"], &there["restored"]), (&"closed".into(), &0.into()), "{way}");
+        // With IPv6 nobody fragments where ICMP is filtered: such datagrams are dropped.
+        if way != "hole 6" {
+            let count = |end: &Value| end["datagrams"].as_u64().expect("a number");
+            assert!(count(there) * 10 >= count(here) * 9 && count(here) > 100, "{way}: {found:#}");
+        }
     }
 }
 

@@ -78,6 +78,9 @@ pub struct Config {
     /// Sizes between which the largest packet that the path takes is searched; `None` does not
     /// search.
     pub path: Option<PathLimits>,
+    /// Whether packets longer than the path takes may be fragmented on the way. If not, those that
+    /// probes found too long are dropped (RFC 4340 section 14).
+    pub is_fragmented: bool,
     /// With a key, a listener keeps no state before the handshake is complete, but sends an Init
     /// Cookie (RFC 4340 section 8.1.4).
     pub cookie: Option<Key>,
@@ -112,6 +115,7 @@ impl Default for Config {
             syncs_a_second: 8,
             keep_alive: None,
             path: None,
+            is_fragmented: true,
             cookie: None,
         }
     }

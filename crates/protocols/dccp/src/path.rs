@@ -51,6 +51,8 @@ pub(crate) struct Search {
     /// Time of the next probe.
     next_at: Option<Instant>,
     raise_at: Option<Instant>,
+    /// Smallest size whose probes were all lost, until a larger one gets through.
+    too_long: Option<u32>,
     /// Packets longer than the smallest size were sent since the last confirmation.
     is_wanted: bool,
     /// The size in use is to be confirmed before others are tried.
@@ -67,6 +69,7 @@ impl Search {
             lost: 0,
             next_at: None,
             raise_at: None,
+            too_long: None,
             is_wanted: false,
             is_doubted: false,
         }
@@ -77,7 +80,12 @@ impl Search {
         self.low
     }
 
-    /// A packet of the application was sent.
+    /// Whether probes found packets of this size too long.
+    pub(crate) fn is_too_long(&self, size: u32) -> bool {
+        self.too_long.is_some_and(|too_long| size >= too_long)
+    }
+
+    /// A packet of the application was sent, or was too long to be sent.
     pub(crate) fn note_sent(&mut self, now: Instant, size: u32) {
         if size > self.limits.min {
             self.is_wanted = true;
@@ -93,7 +101,7 @@ impl Search {
             return None;
         }
         if self.raise_at.is_some_and(|at| now >= at) {
-            (self.high, self.raise_at) = (self.limits.max, None);
+            (self.high, self.raise_at, self.too_long) = (self.limits.max, None, None);
         }
         if !self.is_wanted {
             // The next long packet starts it again, with the size in use.
@@ -122,6 +130,7 @@ impl Search {
         let Some(probe) = self.probe.take_if(|probe| probe.seq == seq) else { return };
         self.low = probe.size.max(self.low);
         self.high = self.high.max(self.low);
+        self.too_long = self.too_long.filter(|too_long| *too_long > self.low);
         (self.lost, self.is_doubted) = (0, false);
         self.go_on(now);
     }
@@ -145,6 +154,7 @@ impl Search {
         }
         self.high = self.high.min(size - 1).max(self.low);
         self.raise_at.get_or_insert(now + RAISE);
+        self.too_long = Some(self.high + 1);
         (self.lost, self.is_doubted, self.is_wanted) = (0, false, true);
         self.go_on(now);
     }
@@ -175,7 +185,8 @@ impl Search {
         self.high = size;
         self.low = if self.low > size { self.limits.min } else { self.low };
         // As at the beginning: the largest size is tried first.
-        (self.raise_at, self.lost, self.is_doubted) = (None, 0, false);
+        // The host that knows the size fragments longer packets.
+        (self.raise_at, self.too_long, self.lost, self.is_doubted) = (None, None, 0, false);
         self.probe = self.probe.filter(|probe| probe.size <= size);
         if self.probe.is_none() && self.is_wanted {
             self.next_at = Some(now);
@@ -186,7 +197,7 @@ impl Search {
     pub(crate) fn doubt(&mut self, now: Instant) {
         if self.low > self.limits.min {
             (self.probe, self.lost, self.is_doubted) = (None, 0, true);
-            (self.high, self.raise_at) = (self.limits.max, None);
+            (self.high, self.raise_at, self.too_long) = (self.limits.max, None, None);
             (self.next_at, self.is_wanted) = (Some(now), true);
         }
     }
@@ -264,6 +275,22 @@ mod tests {
         assert!(path.search.size() < 1_260);
         path.run(20);
         assert_eq!(path.search.size(), 1_472);
+    }
+
+    #[test]
+    fn lost_probes_show_which_packets_are_too_long() {
+        let mut path = Path::new(1_252);
+        path.run(2);
+        assert!(!path.search.is_too_long(1_472), "it may be chance");
+        path.run(13);
+        assert!(path.search.is_too_long(1_261) && !path.search.is_too_long(path.search.size()));
+        // The host that gets a report fragments them.
+        path.search.hint(path.now, 1_252);
+        assert!(!path.search.is_too_long(1_472));
+        path.takes = 1_500;
+        path.search.doubt(path.now);
+        path.run(5);
+        assert!(!path.search.is_too_long(1_472));
     }
 
     #[test]

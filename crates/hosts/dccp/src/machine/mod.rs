@@ -241,6 +241,8 @@ impl Connections {
             config.path.as_mut().filter(|_| !peer.address.ip().to_canonical().is_ipv4())
         {
             path.max -= IPV6_LONGER;
+            // Routers do not, and this host does only once ICMP has reported the narrow link.
+            config.is_fragmented = false;
         }
         if self.settings.server.is_some() && self.opened > 1 {
             // The server may still know the connection before.

@@ -405,7 +405,8 @@ impl<P: Payload> Connection<P> {
 
     /// Time of the next step of the search for the largest packet.
     fn path_at(&self) -> Option<Instant> {
-        self.path.as_ref().filter(|_| self.state == State::Open).and_then(Search::deadline)
+        let may_probe = matches!(self.state, State::PartOpen | State::Open);
+        self.path.as_ref().filter(|_| may_probe).and_then(Search::deadline)
     }
 
     /// Sets the retry timer for the next try of the packet just sent.

@@ -1,12 +1,15 @@
 //! Output: control packets first, then data as congestion control lets them, then acknowledgements.
 
 use super::{Connection, Control, DEFAULT_RTT, Packet, State};
-use crate::Payload;
 use crate::ccid::{Permit, Sent};
 use crate::features::Feature;
+use crate::{Payload, Unsent};
 use fairwave_units::Instant;
 use fairwave_wire::dccp::{Header, Kind, Options, Side, Value};
 use fairwave_wire::ipv4::Ecn;
+
+/// Header of a DataAck without options in bytes.
+const DATA_ACK_LEN: u32 = 24;
 
 impl<P: Payload> Connection<P> {
     pub(super) fn next_packet(&mut self, now: Instant) -> Option<Packet<P>> {
@@ -47,7 +50,9 @@ impl<P: Payload> Connection<P> {
 
     /// A probe of the path: a Sync with padding.
     fn next_probe(&mut self, now: Instant) -> Option<Packet<P>> {
-        let path = self.path.as_mut().filter(|_| self.state == State::Open)?;
+        // Before the server's first packet, too, which may be feedback on data that get lost.
+        let may_probe = matches!(self.state, State::PartOpen | State::Open);
+        let path = self.path.as_mut().filter(|_| may_probe)?;
         let size = path.probe_size(now)?;
         let mut packet = self.control_packet(now, Control::Sync { ack: self.numbers.gsr });
         let padding = size.saturating_sub(packet.wire_len());
@@ -95,6 +100,7 @@ impl<P: Payload> Connection<P> {
     fn next_data(&mut self, now: Instant) -> Option<Packet<P>> {
         self.pace = None;
         self.expire_queue(now);
+        self.drop_too_long(now);
         let bytes = self.queue.next_len()?;
         if !self.may_send_data() {
             return None;
@@ -116,6 +122,19 @@ impl<P: Payload> Connection<P> {
         let ack = self.numbers.gsr;
         let kind = if acknowledges { Kind::DataAck { ack } } else { Kind::Data };
         Some(self.emit(now, kind, Some(payload)))
+    }
+
+    /// Drops data that would be lost, as nobody fragments them on the way.
+    fn drop_too_long(&mut self, now: Instant) {
+        let Some(path) = self.path.as_mut().filter(|_| !self.config.is_fragmented) else { return };
+        let mut dropped = Vec::new();
+        while let Some(size) = self.queue.next_len().map(|bytes| bytes + DATA_ACK_LEN)
+            && path.is_too_long(size)
+        {
+            path.note_sent(now, size);
+            dropped.extend(self.queue.pop());
+        }
+        dropped.into_iter().for_each(|payload| self.unsent(payload, Unsent::TooLong));
     }
 
     /// Whether the features that data depend on are agreed.

@@ -1,5 +1,6 @@
-//! CCID 3 at hosts whose programs run late: wake-ups and reads of the socket come up to 200 ms after
-//! their time, as on a machine with more work than processors. RFC 5348 sections 4.3, 4.4 and 6.2.
+//! CCID 3 at hosts whose programs run late: wake-ups and reads of the socket come up to 200 ms
+//! after their time, as on a machine with more work than processors. RFC 5348 sections 4.3, 4.4 and
+//! 6.2.
 
 use crate::common::{MS, decode, encode};
 use bytes::Bytes;

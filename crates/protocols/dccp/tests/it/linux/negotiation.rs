@@ -1,6 +1,6 @@
-//! Handshakes with Linux's feature negotiation: which options it sends, and which it answers with
-//! a Reset. The rules are those of `net/dccp/feat.c` in 6.1, in words of our own; [`super::REQUEST`]
-//! checks that the options are.
+//! Handshakes with a model of Linux's feature negotiation: the options that it sends, and those
+//! that it answers with a Reset. The rules are those of `net/dccp/feat.c` in 6.1; a test compares
+//! the options with a Request of Linux's.
 
 use super::{SERVICE, at, config_by, packet};
 use Side::{Local, Remote};
