@@ -62,7 +62,8 @@ fn video_gets_through_whole() {
     receiver.set_state(gst::State::Playing).expect("it listens");
     let sender = pipeline(&format!(
         "videotestsrc num-buffers={FRAMES} ! \
-         video/x-raw,format=I420,width=320,height=240,framerate=30/1 ! jpegenc ! rtpjpegpay mtu=1300 ! dccpsink name=dccp {udp} deadline-ms=0"
+         video/x-raw,format=I420,width=320,height=240,framerate=30/1 ! jpegenc ! \
+         rtpjpegpay mtu=1300 ! dccpsink name=dccp {udp} deadline-ms=0"
     ));
     sender.set_state(gst::State::Playing).expect("it connects");
     end(&sender);
