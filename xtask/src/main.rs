@@ -11,6 +11,7 @@
 )]
 
 mod changed;
+mod gstreamer;
 mod laboratory;
 mod package;
 mod python;

@@ -1,6 +1,7 @@
 //! The steps of `cargo xtask test`, in the order that finds a mistake soonest.
 
 use crate::changed::{self, Reach};
+use crate::gstreamer;
 use crate::laboratory;
 use crate::package;
 use crate::python;
@@ -192,6 +193,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
         steps.step("Debian package, unpacked and used", package::deb)?;
         steps.step("static executable in an empty root", package::static_executable)?;
         steps.step("crates compile from their packages", package::crates)?;
+        steps.step("elements of GStreamer", gstreamer::check)?;
         steps.step("fuzz targets compile", check_fuzz_targets)?;
         steps.step("rustdoc without a warning", rustdoc)?;
         steps.step("simulator against theory, in release", || {
