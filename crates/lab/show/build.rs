@@ -8,6 +8,7 @@
 //! The page of the laboratory also has the scenarios of the catalogue, those of the tours, and the
 //! verdicts of the studies: their files are listed in `catalogue.rs`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,8 +29,8 @@ const BUNDLES: [(&str, &str); 8] = [
     ("src/lab/lab.css", "lab.css"),
     ("src/live/main.js", "live.js"),
 ];
-/// The file that names the scenarios of the tours.
-const PAPERS: &str = "web/src/lab/papers.js";
+/// Directory of the files that name the scenarios of the tours.
+const PAPERS: &str = "crates/lab/show/web/src/lab/papers";
 /// Packages in the page, whose licences it has to contain.
 const PACKAGES: [&str; 2] = ["hyparquet", "uplot"];
 
@@ -94,11 +95,9 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
 /// Lists of names and contents, in Rust: the catalogue, the tours' scenarios, and the pages of the
 /// studies.
 fn catalogue(root: &Path) -> std::io::Result<String> {
-    let papers = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAPERS))?;
-    let quoted = papers.split('"').filter(|word| word.starts_with("studies/"));
     let lists = [
         ("SCENARIOS", files_in(root, "scenarios", "toml")?),
-        ("TOURS", quoted.map(str::to_owned).collect()),
+        ("TOURS", toured(root)?),
         ("STUDIES", files_in(root, "results/studies", "md")?),
     ];
     println!("cargo::rerun-if-changed={}", root.join("scenarios").display());
@@ -117,6 +116,17 @@ fn catalogue(root: &Path) -> std::io::Result<String> {
         text += "];\n";
     }
     Ok(text)
+}
+
+/// Paths from the root of the scenarios that the tours name, sorted.
+fn toured(root: &Path) -> std::io::Result<Vec<String>> {
+    let mut names = BTreeSet::new();
+    for paper in files_in(root, PAPERS, "js")? {
+        let text = fs::read_to_string(root.join(paper))?;
+        let quoted = text.split('"').filter(|word| word.starts_with("studies/"));
+        names.extend(quoted.map(str::to_owned));
+    }
+    Ok(names.into_iter().collect())
 }
 
 /// The section `Claims` of a study's page: the rest of it is long, and no part of the tours.

@@ -1,10 +1,10 @@
-// Tours: an experiment of each paper with sliders. Each change makes a short run and redraws its
+// Tours: experiments of each paper with sliders. Each change makes a short run and redraws its
 // figure.
 
-import { h, sheet } from "../dom.js";
+import { choice, h, sheet } from "../dom.js";
 import { number } from "../format.js";
 import { Run } from "../run.js";
-import { PAPERS } from "./papers.js";
+import { PAPERS } from "./papers/index.js";
 import { tablesOf } from "./results.js";
 
 /** Begins a tour when it comes into the window. */
@@ -18,10 +18,11 @@ const watcher = new IntersectionObserver(entries => {
 
 /** Fills `place` with the tours. `open` shows the run of a tour in the form above. */
 export function showTours(place, engine, data, open) {
-  place.append(h("h2", null, "Five papers, to try"), h("p", null, "Each tour repeats an "
-    + "experiment of a paper in a quick form: one seed, and less time than the paper's. The "
+  place.append(h("h2", null, "Five papers, to try"), h("p", null, "Each tour repeats "
+    + "experiments of a paper in a quick form: one seed, and less time than the paper's. The "
     + "verdicts come from the study's full runs over the conditions that its paper leaves open, so "
-    + "that a tour can differ from its paper. Jain's index is 1 where all flows get the same, and "
+    + "that a tour can differ from its paper. The buttons in the table of claims choose the "
+    + "experiment of a claim. Jain's index is 1 where all flows get the same, and "
     + "one over their number where one gets all."));
   for (const paper of PAPERS) {
     const tour = new Tour(paper, engine, data, open);
@@ -30,30 +31,60 @@ export function showTours(place, engine, data, open) {
   }
 }
 
-/** One paper's experiment. */
+/** One paper's experiments, of which one is chosen. */
 class Tour {
   constructor(paper, engine, data, open) {
-    Object.assign(this, { paper, engine, text: data.studies[paper.file] });
-    this.chosen = paper.sliders.map(({ first }) => first);
+    const claims = paper.studies.flatMap(study => data.claims[study]);
+    claims.sort((a, b) => a.id.localeCompare(b.id, "en", { numeric: true }));
+    Object.assign(this, { paper, engine, texts: data.studies, seed: 1 });
     this.figure = h("div", { class: "figure" });
     this.said = h("p", { class: "note", role: "status" });
-    const show = h("button", { type: "button", click: () => {
+    this.about = h("div", { class: "wide-part" });
+    this.sliders = h("div", { class: "sliders" });
+    this.open = h("div", null, h("button", { type: "button", click: () => {
       open(this.request());
       document.querySelector(".bench select").focus();
-    } }, "Open as a scenario");
+    } }, "Open as a scenario"));
+    this.choice = choice("Experiment", paper.experiments.map(({ name }) => name), null, name => {
+      this.choose(paper.experiments.find(one => one.name === name));
+      this.run();
+    });
     this.element = h("article", { class: "tour", "aria-label": paper.title, id: paper.study },
       h("div", { class: "wide-part" }, h("h3", null, paper.title),
         h("p", { class: "facts" }, paper.source),
-        h("p", null, h("strong", null, "The paper: "), paper.says),
-        h("p", null, h("strong", null, "Our study: "), found(data.claims[paper.study]))),
-      h("div", { class: "sliders" }, paper.sliders.map((slider, i) => this.slider(slider, i)),
-        h("p", { class: "note" }, paper.look), h("div", null, show), this.said),
-      this.figure, h("div", { class: "wide-part" }, verdicts(data.claims[paper.study], paper)));
+        h("p", null, h("strong", null, "Our study: "), found(claims)), this.choice),
+      this.about, this.sliders, this.figure,
+      h("div", { class: "wide-part" }, this.verdicts(claims)));
     this.element.tour = this;
+    this.choose(paper.experiments[0]);
   }
 
-  slider({ label, steps, first }, i) {
-    const shown = h("output", null, steps[first].name);
+  /** Shows the sliders of an experiment, at their first positions or at those given. */
+  choose(experiment, positions = experiment.sliders.map(({ first }) => first)) {
+    const { name, says, look, claims, sliders } = experiment;
+    // Flows of another experiment may have the same names.
+    if (this.experiment !== experiment) this.values = null;
+    Object.assign(this, { experiment, chosen: [...positions] });
+    this.choice.querySelector("select").value = name;
+    const ids = Object.keys(claims);
+    this.about.replaceChildren(h("p", null, h("strong", null, "The paper: "), says),
+      h("p", { class: "facts" }, ids.length ? `Claims: ${ids.join(", ")}`
+        : "Beyond the claims in the table below."));
+    this.sliders.replaceChildren(...sliders.map((slider, i) => this.slider(slider, i)),
+      this.seeds(), h("p", { class: "note" }, look), this.open, this.said);
+  }
+
+  /** Shows a claim: its experiment, with the sliders at the claim's values. */
+  try(experiment, id) {
+    this.choose(experiment, experiment.claims[id]);
+    this.run();
+    this.choice.scrollIntoView({ block: "start" });
+    this.choice.querySelector("select").focus({ preventScroll: true });
+  }
+
+  slider({ label, steps }, i) {
+    const { name } = steps[this.chosen[i]];
+    const shown = h("output", null, name);
     const input = ({ target }) => {
       this.chosen[i] = Number(target.value);
       shown.textContent = steps[this.chosen[i]].name;
@@ -61,13 +92,29 @@ class Tour {
       this.run();
     };
     return h("label", null, `${label}: `, shown, h("input", { type: "range", min: 0,
-      max: steps.length - 1, step: 1, value: first, "aria-valuetext": steps[first].name, input }));
+      max: steps.length - 1, step: 1, value: this.chosen[i], "aria-valuetext": name, input }));
+  }
+
+  /** The seed, since a result of one seed may be chance. */
+  seeds() {
+    const input = ({ target }) => {
+      if (!target.validity.valid || !target.value) return;
+      this.seed = Number(target.value);
+      this.run();
+    };
+    return h("label", null, "Seed ", h("input", { type: "number", min: 1, max: 1e6, step: 1,
+      value: this.seed, input }));
+  }
+
+  steps() {
+    return this.experiment.sliders.map(({ steps }, i) => steps[this.chosen[i]]);
   }
 
   request() {
-    const chosen = this.paper.sliders.flatMap(({ steps }, i) => steps[this.chosen[i]].settings);
-    return { file: this.paper.file, text: this.text, settings: [...this.paper.quick, ...chosen],
-      seed: 1, point: 0 };
+    const steps = this.steps();
+    const file = steps.find(step => step.file)?.file ?? this.experiment.file;
+    const settings = [...this.experiment.quick, ...steps.flatMap(step => step.settings)];
+    return { file, text: this.texts[file], settings, seed: this.seed, point: 0 };
   }
 
   /** Makes the run of the sliders, in place of one that is under way. */
@@ -93,34 +140,51 @@ class Tour {
 
   async draw(answer, files) {
     const { page } = answer;
+    const { experiment } = this;
     const run = new Run(tablesOf(answer, files), 0, page.content.runs[0].seconds);
-    const { table, column, title, unit, of } = this.paper.figure;
+    const { table, column, title, unit, of } = experiment.figure;
     const series = run.has(table, column) ? await run.series(table, column) : [];
-    const chosen = this.paper.sliders.map(({ steps }, i) => steps[this.chosen[i]]);
     const shown = series.filter(({ name }) => !of || of.test(name));
+    const { flows } = JSON.parse(new TextDecoder().decode(
+      files.find(({ name }) => name === "summary.json").bytes));
+    const found = { flows, series, chosen: this.steps(), read: (...key) => run.series(...key) };
+    const rows = await experiment.table?.rows(found)
+      ?? page.content.sheets[0].rows.map(([flow, mbps]) => [flow, Number(mbps)]);
+    const words = await experiment.answer?.(found) ?? page.answer[0];
     const chart = run.chart({ title, unit, series: shown, hidden: run.hiddenOf(table) });
     this.before?.close();
     this.before = run;
-    const { flows } = JSON.parse(new TextDecoder().decode(
-      files.find(({ name }) => name === "summary.json").bytes));
-    const { isTransfer } = this.paper;
-    const rows = isTransfer ? flows.map(({ name, completed_ns: at }) => [name, at ? at / 1e9 : null])
-      : page.content.sheets[0].rows.map(([flow, mbps]) => [flow, Number(mbps)]);
-    const words = this.paper.answer?.({ flows, series, chosen }) ?? page.answer[0];
     this.figure.replaceChildren(h("p", { class: "answer" }, words), chart,
-      this.bars(rows, isTransfer ? "seconds to the end" : "Mbps"));
+      this.bars(rows, experiment.table));
     this.values = new Map(rows);
   }
 
-  /** The value of each flow, with that before the last change. */
-  bars(rows, unit) {
-    const before = flow => this.values?.get(flow) ?? null;
-    const most = Math.max(...rows.flatMap(([flow, value]) => [value, before(flow)]), 1e-9);
-    const cells = rows.map(([flow, value]) => [flow, h("span", { class: "bar",
+  /** The rows of a run, with their values before the last change. */
+  bars(rows, { unit = "Mbps", what = "flow" } = {}) {
+    const before = name => this.values?.get(name) ?? null;
+    const most = Math.max(...rows.flatMap(([name, value]) => [value, before(name)]), 1e-9);
+    const cells = rows.map(([name, value]) => [name, h("span", { class: "bar",
       "aria-hidden": "true" }, h("span", { style: `width:${100 * value / most}%` })),
-    number(value), number(before(flow))]);
-    return sheet(`Each flow, before and after the change: ${this.paper.title}`,
-      ["flow", "share of the largest", unit, "before the change"], cells);
+    number(value), number(before(name))]);
+    return sheet(`Before and after the change: ${this.paper.title}`,
+      [what, "share of the largest", unit, "before the change"], cells);
+  }
+
+  /** The verdicts of the study on the claims of the paper, each with its experiments. */
+  verdicts(claims) {
+    const { experiments, study, untried } = this.paper;
+    const trials = id => {
+      const those = experiments.filter(one => id in one.claims);
+      return h("span", { class: "trials" }, those.length ? those.map(one => h("button",
+        { type: "button", "aria-label": `Try ${id}: ${one.name}`, title: one.name,
+          click: () => this.try(one, id) }, "try")) : untried[id]);
+    };
+    const rows = claims.map(({ id, statement, verdict, setups, where }) =>
+      [id, trials(id), h("span", { class: "claim" }, statement), verdict, setups,
+        h("span", { class: "claim" }, where)]);
+    return h("details", null, h("summary", null, "The paper's claims, and where they hold"),
+      sheet(`Verdicts of the study ${study}`,
+        ["claim", "experiment", "the paper says", "verdict", "set-ups", "where"], rows));
   }
 }
 
@@ -135,14 +199,4 @@ function found(claims) {
   const left = claims.length - counts.reduce((sum, [count]) => sum + count, 0);
   if (left > 0) parts.push(`${left} cannot be judged`);
   return `of the paper's ${claims.length} claims ${parts.join(", ")}.`;
-}
-
-/** The verdicts of the study on the claims of the paper. */
-function verdicts(claims, { study }) {
-  const rows = claims.map(({ id, statement, verdict, setups, where }) =>
-    [id, h("span", { class: "claim" }, statement), verdict, setups,
-      h("span", { class: "claim" }, where)]);
-  return h("details", null, h("summary", null, "The paper's claims, and where they hold"),
-    sheet(`Verdicts of the study ${study}`,
-      ["claim", "the paper says", "verdict", "set-ups", "where"], rows));
 }
