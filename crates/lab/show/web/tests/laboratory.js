@@ -263,7 +263,33 @@ async function link(page) {
   await other.close();
 }
 
-/** Each slider of each tour redraws its figure, by keys. */
+/** Waits until the run of a tour is drawn. */
+async function rested(page, handle) {
+  await page.waitForFunction(element =>
+    element.getAttribute("aria-busy") === "false", handle, { timeout: 120_000 });
+}
+
+/** Acts on a tour, and waits for its new figure. */
+async function redrawn(page, tour, act) {
+  const figure = await tour.locator("figure").elementHandle();
+  await act();
+  await page.waitForFunction(element => !element.isConnected, figure, { timeout: 120_000 });
+  await rested(page, await tour.elementHandle());
+}
+
+/** The figure of a tour: values below it, and no error. */
+async function sound(tour, what) {
+  const note = await tour.locator(".sliders [role=status]").textContent();
+  assert.match(note, /^\d+ s simulated and drawn in/, `${what}: ${note}`);
+  const values = await tour.locator(".figure tbody td:nth-of-type(2)").allTextContents();
+  assert.ok(values.some(value => /^\d/.test(value)), `${what}: ${values}`);
+  const answer = await tour.locator(".answer").textContent();
+  assert.doesNotMatch(answer, /no value|NaN|undefined/, what);
+  assert.ok(await tour.locator("figure .legend button").count() > 0, `${what}: series`);
+  if (process.env.FIGURE) process.stdout.write(`${what}: ${note} ${answer}\n`);
+}
+
+/** Each experiment of each tour, by keys, and a slider of each, another one from one to the next. */
 async function tours(page) {
   const all = page.locator(".tour");
   const count = await all.count();
@@ -272,31 +298,53 @@ async function tours(page) {
     const tour = all.nth(i);
     const name = await tour.getAttribute("aria-label");
     await tour.scrollIntoViewIfNeeded();
-    const rest = () => page.waitForFunction(element =>
-      element.getAttribute("aria-busy") === "false", handle, { timeout: 120_000 });
-    const handle = await tour.elementHandle();
-    await rest();
-    const sliders = tour.getByRole("slider");
-    const steps = await tour.locator(".sliders input[type=range]").count();
-    assert.ok(steps >= 2 && await sliders.count() >= steps, name);
-    for (let s = 0; s < steps; s++) {
-      const figure = await tour.locator("figure").elementHandle();
-      const slider = tour.locator(".sliders input[type=range]").nth(s);
+    await rested(page, await tour.elementHandle());
+    const experiment = tour.getByRole("combobox", { name: "Experiment" });
+    const names = await experiment.locator("option").allTextContents();
+    assert.ok(names.length > 2, `${name}: ${names}`);
+    for (const [e, chosen] of names.entries()) {
+      if (e > 0) {
+        await experiment.focus();
+        await redrawn(page, tour, () => page.keyboard.press("ArrowDown"));
+      }
+      assert.equal(await experiment.inputValue(), chosen);
+      await sound(tour, `${name}, ${chosen}`);
+      const sliders = tour.locator(".sliders input[type=range]");
+      const steps = await sliders.count();
+      assert.ok(steps >= 2 && await tour.getByRole("slider").count() >= steps, chosen);
+      const slider = sliders.nth(e % steps);
       const before = await slider.getAttribute("aria-valuetext");
       await slider.focus();
-      await page.keyboard.press(await slider.inputValue() === "0" ? "ArrowRight" : "ArrowLeft");
-      assert.notEqual(await slider.getAttribute("aria-valuetext"), before, name);
-      await page.waitForFunction(element => !element.isConnected, figure, { timeout: 120_000 });
-      await rest();
-      const note = await tour.locator(".sliders [role=status]").textContent();
-      const values = await tour.locator(".figure tbody td:nth-of-type(2)").allTextContents();
-      assert.ok(values.some(value => /^\d/.test(value)), `${name}: ${values}`);
-      assert.match(note, /^\d+ s simulated and drawn in/, `${name}: ${note}`);
-      if (process.env.FIGURE) process.stdout.write(`${name}, slider ${s + 1}: ${note}\n`);
+      const key = await slider.inputValue() === "0" ? "ArrowRight" : "ArrowLeft";
+      await redrawn(page, tour, () => page.keyboard.press(key));
+      assert.notEqual(await slider.getAttribute("aria-valuetext"), before, chosen);
+      await sound(tour, `${name}, ${chosen}, slider ${e % steps + 1}`);
     }
-    await tour.getByText("The paper's claims").click();
-    assert.ok(await tour.locator("details tbody tr").count() > 0, `${name}: verdicts`);
+    await claims(page, tour, name);
   }
+}
+
+/** Each claim of a tour has an experiment or a reason; a button chooses the experiment. */
+async function claims(page, tour, name) {
+  await tour.getByText("The paper's claims").click();
+  const rows = tour.locator("details tbody tr");
+  const trials = await rows.evaluateAll(found => found.map(row => ({
+    id: row.cells[0].textContent, text: row.cells[1].textContent,
+    buttons: [...row.querySelectorAll("button")].map(button => button.getAttribute("aria-label")),
+  })));
+  assert.ok(trials.length > 0, `${name}: verdicts`);
+  for (const { id, text, buttons } of trials) {
+    assert.ok(buttons.length || /^[A-Z].{30,}\.$/.test(text), `${name}: ${id} has no experiment`);
+    assert.ok(buttons.every(label => label.startsWith(`Try ${id}: `)), `${buttons}`);
+  }
+  const [label] = trials.findLast(({ buttons }) => buttons.length).buttons;
+  const button = tour.getByRole("button", { name: label, exact: true });
+  await button.focus();
+  await redrawn(page, tour, () => page.keyboard.press("Enter"));
+  const experiment = tour.getByRole("combobox", { name: "Experiment" });
+  assert.equal(await experiment.inputValue(), label.replace(/^Try [^:]*: /, ""));
+  assert.ok(await experiment.evaluate(select => select === document.activeElement), "the focus");
+  await sound(tour, label);
 }
 
 /** Questions that a student answers by a tour alone: the sliders to move, by their numbers, and the
@@ -318,18 +366,12 @@ async function questions(page) {
   for (const [study, moves, says] of QUESTIONS) {
     const tour = page.locator(`#${study}`);
     await tour.scrollIntoViewIfNeeded();
-    const handle = await tour.elementHandle();
-    const rest = () => page.waitForFunction(element =>
-      element.getAttribute("aria-busy") === "false", handle, { timeout: 120_000 });
-    await rest();
+    await rested(page, await tour.elementHandle());
     const sliders = tour.locator(".sliders input[type=range]");
     for (const [number, step] of moves) {
       const slider = sliders.nth(number);
       if (await slider.inputValue() === String(step)) continue;
-      const figure = await tour.locator("figure").elementHandle();
-      await slider.fill(String(step));
-      await page.waitForFunction(element => !element.isConnected, figure, { timeout: 120_000 });
-      await rest();
+      await redrawn(page, tour, () => slider.fill(String(step)));
     }
     assert.match(await tour.locator(".answer").textContent(), says, study);
     if (process.env.SHOTS) await tour.screenshot({ path: `${process.env.SHOTS}/${study}.png` });
@@ -352,6 +394,7 @@ async function keys(page) {
 for (const settings of WINDOWS) {
   await open("laboratory", address, settings, async page => {
     await page.locator(".tour").first().scrollIntoViewIfNeeded();
+    for (const claims of await page.locator(".tour summary").all()) await claims.click();
     await prepare(page);
     await run(page).click();
     await drawn(page, 1);

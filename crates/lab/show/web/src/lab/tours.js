@@ -147,10 +147,10 @@ class Tour {
     const shown = series.filter(({ name }) => !of || of.test(name));
     const { flows } = JSON.parse(new TextDecoder().decode(
       files.find(({ name }) => name === "summary.json").bytes));
-    const found = { flows, series, chosen: this.steps(), read: (...key) => run.series(...key) };
-    const rows = await experiment.table?.rows(found)
+    const outcome = { flows, series, chosen: this.steps(), read: (...key) => run.series(...key) };
+    const rows = await experiment.table?.rows(outcome)
       ?? page.content.sheets[0].rows.map(([flow, mbps]) => [flow, Number(mbps)]);
-    const words = await experiment.answer?.(found) ?? page.answer[0];
+    const words = await experiment.answer?.(outcome) ?? page.answer[0];
     const chart = run.chart({ title, unit, series: shown, hidden: run.hiddenOf(table) });
     this.before?.close();
     this.before = run;
