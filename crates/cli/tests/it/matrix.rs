@@ -79,6 +79,8 @@ fn a_law_runs_at_each_point_in_both_hosts_and_is_not_run_again() {
     let out = place.path().join("out");
     let page = fs::read_to_string(out.join("matrix.html")).expect("a page");
     assert!(page.contains("<svg") && page.contains("reno") && !page.contains("http://localhost"));
+    // Its figures are maps, whose values with intervals are in a table.
+    assert!(page.contains("<a href=\"#points\">") && page.contains("<h2 id=\"points\">"));
     if late == 0 {
         let csv = fs::read_to_string(out.join("matrix.csv")).expect("a table");
         assert!(csv.starts_with("host,algorithm,company,link.wire.delay,"), "{csv}");

@@ -81,14 +81,17 @@ fn page(findings: &Findings, context: &Context, drawn: &[(Exhibit, String)]) -> 
                 @for note in &context.notes { p.note { (note) } }
                 @for (exhibit, svg) in drawn {
                     figure {
-                        div.plot { (PreEscaped(responsive(svg))) }
+                        div.plot role="img" aria-label=(exhibit.figure.title) tabindex="0" {
+                            (PreEscaped(responsive(svg)))
+                        }
                         figcaption {
                             strong { (exhibit.figure.title) } ". " (exhibit.help)
-                            " A cell is empty where no run counts."
+                            " A cell is empty where no run counts. "
+                            a href="#points" { "All points" } " has the values with intervals."
                         }
                     }
                 }
-                h2 { "All points" }
+                h2 id="points" { "All points" }
                 div.wide role="region" aria-label="All points" tabindex="0" {
                     (table(&findings.points))
                 }
