@@ -2,7 +2,7 @@
 
 use crate::schema::Schema;
 use clap::{Arg, ArgAction, Command};
-use fairwave_lab::schema::figures;
+use fairwave_lab::schema::{Form, forms};
 use std::fmt::Write;
 
 /// The page of commands: exit codes, common options, and of each command its arguments and
@@ -120,8 +120,8 @@ fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// The page of JSON outputs: each field with its unit and meaning. That of `trace` is a schema of
-/// its own kind, and scenario files have their own page.
+/// The page of JSON outputs: each field with its unit and meaning. Scenario files have their own
+/// page.
 pub(super) fn fields(schemas: &[Schema]) -> String {
     let mut page = String::from(
         "# Fields of JSON outputs\n\nMade by `cargo xtask gen` from the schemas. `fairwave list \
@@ -129,16 +129,32 @@ pub(super) fn fields(schemas: &[Schema]) -> String {
          A field within another has a dot in its name; of a list it is that of each entry.\n",
     );
     for Schema { name, about, make } in schemas.iter().filter(|one| one.name != "scenario") {
-        let schema = make();
-        let Some(found) = figures(&schema, name, name) else { continue };
-        let _ = write!(page, "\n## {about}\n\n| field | unit | meaning |\n|---|---|---|\n");
-        for figure in found {
-            let field = figure.key.trim_start_matches(name).trim_start_matches('.');
-            let unit = figure.unit.unwrap_or_default();
-            let _ = writeln!(page, "| `{field}` | {unit} | {} |", cell(&figure.about));
+        let forms = forms(&make(), name);
+        if forms.is_empty() {
+            continue;
+        }
+        let _ = write!(page, "\n## {about}\n");
+        for form in &forms {
+            add_form(&mut page, form, name, forms.len() > 1);
         }
     }
     page
+}
+
+/// Adds the table of a form, below its meaning if there are several.
+fn add_form(page: &mut String, form: &Form, name: &str, is_one_of_several: bool) {
+    let list = if form.is_list { "A list; fields of each entry:" } else { "" };
+    let about = if is_one_of_several { form.about.as_str() } else { "" };
+    let above = format!("{about} {list}");
+    if !above.trim().is_empty() {
+        let _ = write!(page, "\n{}\n", above.trim());
+    }
+    *page += "\n| field | unit | meaning |\n|---|---|---|\n";
+    for figure in &form.figures {
+        let field = figure.key.trim_start_matches(name).trim_start_matches('.');
+        let unit = figure.unit.as_deref().unwrap_or_default();
+        let _ = writeln!(page, "| `{field}` | {unit} | {} |", cell(&figure.about));
+    }
 }
 
 #[cfg(test)]

@@ -117,6 +117,38 @@ pub fn figures(schema: &Value, root: &str, key: &str) -> Option<Vec<Figure>> {
     (!all.is_empty()).then_some(all)
 }
 
+/// A form of an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Its meaning.
+    pub about: String,
+    /// Whether it is a list, with the figures in each entry.
+    pub is_list: bool,
+    /// Its figures.
+    pub figures: Vec<Figure>,
+}
+
+/// Forms of an output, whose figures begin with `root`: the alternatives of a schema that has them,
+/// or else the schema itself. A form without figures is left out.
+pub fn forms(schema: &Value, root: &str) -> Vec<Form> {
+    let alternatives =
+        schema["anyOf"].as_array().map_or(std::slice::from_ref(schema), Vec::as_slice);
+    let forms = alternatives.iter().map(|one| form(schema, one, root));
+    forms.filter(|form| !form.figures.is_empty()).collect()
+}
+
+fn form(schema: &Value, one: &Value, root: &str) -> Form {
+    let object = referred(schema, one).unwrap_or(one);
+    let about = [one, object].iter().find_map(|place| place["description"].as_str());
+    let mut figures = Vec::new();
+    within(schema, object, root, &mut figures);
+    Form {
+        about: about.unwrap_or_default().replace('\n', " "),
+        is_list: one["type"] == "array",
+        figures,
+    }
+}
+
 /// Collects the properties of an object and, recursively, those within them.
 fn within(schema: &Value, object: &Value, place: &str, all: &mut Vec<Figure>) {
     for (name, property) in object["properties"].as_object().into_iter().flatten() {
@@ -169,6 +201,27 @@ mod tests {
         assert_eq!(unit("bins_bps"), "bits per second");
         assert_eq!(unit("sent_per_s"), "per second");
         assert_eq!((unit("count"), unit("items_s")), (Value::Null, Value::Null));
+    }
+
+    #[test]
+    fn alternatives_of_a_schema_are_forms() {
+        /// Either.
+        #[derive(JsonSchema)]
+        #[serde(untagged)]
+        #[expect(dead_code, reason = "a type of which only the schema is wanted")]
+        enum Either {
+            /// All of them.
+            Many(Vec<Sample>),
+            One(Sample),
+            Name(String),
+        }
+        let [many, one] = &forms(&of::<Either>().to_value(), "x")[..] else { panic!("two forms") };
+        assert_eq!((many.about.as_str(), many.is_list), ("All of them.", true));
+        assert_eq!((one.about.as_str(), one.is_list), ("Its kind.", false));
+        assert_eq!(many.figures, one.figures);
+        assert_eq!(one.figures[0].key, "x.wait_ns");
+        let [only] = &forms(&of::<Sample>().to_value(), "x")[..] else { panic!("one form") };
+        assert_eq!(only, one);
     }
 
     #[test]

@@ -93,7 +93,9 @@ pub fn schema() -> schemars::Schema {
     #[serde(untagged)]
     #[expect(dead_code, reason = "a type of which only the schema is wanted")]
     enum TraceOutput {
+        /// Output for one capture.
         One(Box<TraceSummary>),
+        /// Output for two captures, at two places of the same traffic.
         Two(Box<ComparisonSummary>),
     }
     fairwave_lab::schema::of::<TraceOutput>()
