@@ -289,7 +289,7 @@ async function sound(tour, what) {
   if (process.env.FIGURE) process.stdout.write(`${what}: ${note} ${answer}\n`);
 }
 
-/** Each experiment of each tour, by keys, and a slider of each, another one from one to the next. */
+/** Each experiment of each tour, by keys, and one slider of each. */
 async function tours(page) {
   const all = page.locator(".tour");
   const count = await all.count();

@@ -102,7 +102,7 @@ class Tour {
       this.seed = Number(target.value);
       this.run();
     };
-    return h("label", null, "Seed ", h("input", { type: "number", min: 1, max: 1e6, step: 1,
+    return h("label", null, "Seed of the run ", h("input", { type: "number", min: 1, max: 1e6, step: 1,
       value: this.seed, input }));
   }
 
@@ -127,7 +127,8 @@ class Tour {
       const { answer, files } = await this.engine.run(this.request(), () => {}, cancel.signal);
       if (cancel.signal.aborted) return;
       if (answer.refused) throw new Error(answer.refused.text);
-      await this.draw(answer.run, files);
+      await this.draw(answer.run, files, cancel.signal);
+      if (cancel.signal.aborted) return;
       const { seconds } = answer.run.page.content.runs[0];
       const took = (performance.now() - begun) / 1e3;
       this.said.textContent = `${seconds} s simulated and drawn in ${took.toFixed(2)} s.`;
@@ -138,19 +139,24 @@ class Tour {
     this.element.setAttribute("aria-busy", false);
   }
 
-  async draw(answer, files) {
+  async draw(answer, files, signal) {
     const { page } = answer;
     const { experiment } = this;
-    const run = new Run(tablesOf(answer, files), 0, page.content.runs[0].seconds);
+    const { flows } = JSON.parse(new TextDecoder().decode(
+      files.find(({ name }) => name === "summary.json").bytes));
+    const { seconds } = page.content.runs[0];
+    // The graph of transfers ends when all of them are complete.
+    const ends = flows.map(({ completed_ns: at }) => (at ? at / 1e9 : seconds));
+    const run = new Run(tablesOf(answer, files), 0, Math.max(...ends));
     const { table, column, title, unit, of } = experiment.figure;
     const series = run.has(table, column) ? await run.series(table, column) : [];
     const shown = series.filter(({ name }) => !of || of.test(name));
-    const { flows } = JSON.parse(new TextDecoder().decode(
-      files.find(({ name }) => name === "summary.json").bytes));
     const outcome = { flows, series, chosen: this.steps(), read: (...key) => run.series(...key) };
     const rows = await experiment.table?.rows(outcome)
       ?? page.content.sheets[0].rows.map(([flow, mbps]) => [flow, Number(mbps)]);
     const words = await experiment.answer?.(outcome) ?? page.answer[0];
+    // A later change has begun a run of its own, maybe of another experiment.
+    if (signal.aborted) return;
     const chart = run.chart({ title, unit, series: shown, hidden: run.hiddenOf(table) });
     this.before?.close();
     this.before = run;
@@ -172,18 +178,18 @@ class Tour {
 
   /** The verdicts of the study on the claims of the paper, each with its experiments. */
   verdicts(claims) {
-    const { experiments, study, untried } = this.paper;
+    const { experiments, studies, untried } = this.paper;
     const trials = id => {
       const those = experiments.filter(one => id in one.claims);
       return h("span", { class: "trials" }, those.length ? those.map(one => h("button",
         { type: "button", "aria-label": `Try ${id}: ${one.name}`, title: one.name,
-          click: () => this.try(one, id) }, "try")) : untried[id]);
+          click: () => this.try(one, id) }, those.length > 1 ? one.name : "try")) : untried[id]);
     };
     const rows = claims.map(({ id, statement, verdict, setups, where }) =>
       [id, trials(id), h("span", { class: "claim" }, statement), verdict, setups,
         h("span", { class: "claim" }, where)]);
     return h("details", null, h("summary", null, "The paper's claims, and where they hold"),
-      sheet(`Verdicts of the study ${study}`,
+      sheet(`Verdicts of ${studies.length > 1 ? "the studies" : "the study"} ${studies.join(", ")}`,
         ["claim", "experiment", "the paper says", "verdict", "set-ups", "where"], rows));
   }
 }

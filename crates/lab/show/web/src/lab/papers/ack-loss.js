@@ -1,6 +1,7 @@
 // Hashimoto, Hasegawa, Murata: lost ACKs.
 
-import { jain, mbps, mean, named, packets, percent, short, sum, values, windows } from "./common.js";
+import { jain, mbps, mean, named, packets, percent, short, sum, values, windows }
+  from "./common.js";
 
 const controls = named("Congestion control", [
   ["Compound", "tcp.congestion_control=compound"],

@@ -1,11 +1,11 @@
 // Helpers of the tours' descriptions: sliders, figures and means.
 //
-// A paper has experiments. An experiment has a name, the text of the paper (`says`), a hint (`look`),
-// a study's scenario (`file`), settings that make its run short (`quick`), sliders and a figure.
-// `claims` has the positions of the sliders that show a claim, by the claim's id. A step of a slider
-// may replace the file. `answer` makes a sentence from a run, `table` the rows below the figure; both
-// get `flows` of the summary, the series of the figure, the chosen steps, and `read` for the series
-// of other columns.
+// A paper has experiments. An experiment has a name, the text of the paper (`says`), a hint
+// (`look`), a study's scenario (`file`), settings that make its run short (`quick`), sliders and a
+// figure. `claims` has the positions of the sliders that show a claim, by the claim's id. A step of
+// a slider may replace the file. `answer` makes a sentence from a run, `table` the rows below the
+// figure with their head and unit. Both get `flows` of the summary, the series of the figure, the
+// chosen steps, and `read` for the series of other columns.
 
 import { number } from "../../format.js";
 

@@ -95,7 +95,7 @@ export default {
       ],
       figure: { table: "queues", column: "length_packets", title: "Queue of the first radio",
         unit: "packets", of: /^(conv|sta)$/ },
-      table: { unit: "Mbps", rows({ flows }) {
+      table: { what: "datagrams", unit: "Mbps", rows({ flows }) {
         const [sent, received] = datagrams(flows);
         return [["sent", sent], ["received", received]];
       } },
@@ -144,8 +144,9 @@ export default {
       ],
       figure: { table: "queues", column: "length_packets", title: "Queue of the access point",
         unit: "packets", of: /^ap$/ },
-      table: { unit: "packets", rows({ flows: [{ probe: { sizes: [one] } }], chosen: [buffer] }) {
-        return [["the buffer", Number.parseInt(buffer.name, 10)],
+      table: { what: "count", unit: "packets", rows({ flows: [{ probe }], chosen: [{ name }] }) {
+        const [one] = probe.sizes;
+        return [["the buffer", Number.parseInt(name, 10)],
           ["the paper's count", one.naive?.mean ?? null],
           ["our count", one.corrected?.mean ?? null]];
       } },

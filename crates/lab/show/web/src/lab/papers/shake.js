@@ -23,8 +23,8 @@ const buffers = named("Buffers of the connection", [36, 360].map(segments =>
     `flow.transfer.receive_buffer=${segments * 1460} B`]), 0);
 const acks = named("Links lose ACKs as well", [["yes"],
   ["no", ...links.map(link => `link.path${link}.loss_back=0`)]], 0);
-const sizes = first => values("Size", "flow.transfer.size",
-  ["100 KB", "200 KB", "500 KB", "1000 KB"], first);
+const sizes = first => named("Size", [100, 200, 500, 1000].map(kb =>
+  [`${kb} kB`, `flow.transfer.size=${kb} KB`]), first);
 
 /** A slider whose steps have files of their own. */
 function methods(label, steps) {
@@ -176,7 +176,7 @@ export default {
       claims: { "SHK-6": [0, 2, 1] },
       says: "Links lose 3, 5 and 4 %. Three TCP connections with data split 2:1:1, as the rates of "
         + "the links are, take about as long as TCP SHAKE. Equal parts take longer.",
-      look: "Compare the methods. Then make the first link slow: a fixed split waits for it.",
+      look: "Compare the methods, with SACK and without it. Then try other seeds.",
       file: SHAKE,
       quick: [`duration=${LIMIT} s`, "record.sample_every=1 s"],
       sliders: [

@@ -58,12 +58,12 @@ async function strengths({ flows: [{ bins_bps: bps }], read }, column) {
   return found.filter(([db]) => Number.isFinite(db));
 }
 
-/** The delivered part of the walking host's datagrams, by ranges of its mean SNR. */
+/** The rate of the walking host in Mbps, by ranges of its mean SNR. */
 async function slope(run) {
   const found = await strengths(run, "channel_millidb");
   return RANGES.map(([name, from, to]) => {
     const inside = found.filter(([db]) => db >= from && db < to);
-    return [name, inside.length ? mean(inside.map(([, bps]) => bps / 1e6 / OFFERED)) : null];
+    return [name, inside.length ? mean(inside.map(([, bps]) => bps / 1e6)) : null];
   });
 }
 
@@ -74,8 +74,8 @@ export default {
   source: "Aida, Tobe, Tokuda: An Experimental Evaluation of Channel-state Dependent "
     + "Scheduling for Wireless LANs, 2003",
   untried: {
-    "SOC-8": "Not in a simulation: the claim is about time on a processor whose clock the paper does "
-      + "not state. The study measures the queues of this program apart.",
+    "SOC-8": "Not in a simulation: the claim is about time on a processor, and the paper does not "
+      + "state its clock. The study measures the queues of this program apart.",
   },
   experiments: [
     {
@@ -195,20 +195,19 @@ export default {
       claims: { "SOC-9": [1, 1] },
       says: "A host walks and receives datagrams. In intervals of three seconds its link has no "
         + "two states, good and bad: between about 0 and 10 dB delivery rises steadily.",
-      look: "Compare a channel without fading, whose delivery is all or nothing, with one that "
-        + "fades.",
+      look: "Compare a channel without fading with one that fades. Datagrams that waited in the "
+        + "queue arrive later, so that a range can have more than is sent in it.",
       file: "studies/socps/slope.toml",
       quick: ["duration=600 s", "record.sample_every=1 s"],
       sliders: [named("Channel", [["no fading", "variant=dqpsk"],
         ["Rayleigh fading", "variant=rayleigh"], ["Rice fading", "variant=rice"],
         ["loss by a slope from 0 to 10 dB", "variant=slope"]], 0), attempts(0)],
       figure: rates,
-      table: { unit: "% delivered", rows: async run =>
-        (await slope(run)).map(([name, part]) => [name, part === null ? null : 100 * part]) },
+      table: { what: "mean SNR", unit: "Mbps", rows: slope },
       async answer(run) {
-        const parts = (await slope(run)).filter(([, part]) => part !== null);
-        const words = parts.map(([name, part]) => `${percent(part)} (${name})`);
-        return `By mean SNR the host receives ${words.join(", ")} of the datagrams.`;
+        const words = (await slope(run)).filter(([, rate]) => rate !== null)
+          .map(([name, rate]) => `${short(rate)} (${name})`);
+        return `Of ${short(OFFERED)} Mbps the host receives, by mean SNR, ${words.join(", ")}.`;
       },
     },
   ],
