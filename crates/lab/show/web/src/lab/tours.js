@@ -102,8 +102,8 @@ class Tour {
       this.seed = Number(target.value);
       this.run();
     };
-    return h("label", null, "Seed of the run ", h("input", { type: "number", min: 1, max: 1e6, step: 1,
-      value: this.seed, input }));
+    return h("label", null, "Seed of the run ", h("input", { type: "number", min: 1, max: 1e6,
+      step: 1, value: this.seed, input }));
   }
 
   steps() {

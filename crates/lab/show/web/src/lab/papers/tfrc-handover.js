@@ -26,11 +26,12 @@ const REMEDIES = [
 ];
 const some = /^(mobile|resident-resident[12])$/;
 
-/** Means of the mobile and of each other over the seconds behind the gap. */
+/** Means over the seconds behind the gap: that of the mobile, that of the others that have a value,
+ * and the number of others. */
 function behind(series, [{ name: gap }]) {
   const end = LEAVES + Number.parseFloat(gap);
   const [mobile, ...others] = series.map(one => over(one, end, end + BEHIND));
-  return [mobile, mean(others), others.length];
+  return [mobile, mean(others.filter(Number.isFinite)), others.length];
 }
 
 /** Rates behind the gap. */
@@ -76,8 +77,10 @@ export default {
         unit: "packets", of: some },
       answer({ series, chosen }) {
         const [mobile, others] = behind(series, chosen);
-        return `In the ten seconds behind the gap the mean loss interval of the mobile is `
-          + `${short(mobile)} packets, and that of the others ${short(others)}.`;
+        const words = value => (Number.isFinite(value) ? `${short(value)} packets`
+          : "unknown, since nothing was lost");
+        return "In the ten seconds behind the gap the mean loss interval of the mobile is "
+          + `${words(mobile)}; that of the others is ${words(others)}.`;
       },
     },
     {
@@ -93,7 +96,7 @@ export default {
         of: some },
       answer({ series, chosen }) {
         const [mobile, others] = behind(series, chosen);
-        return `In the ten seconds behind the gap the round-trip time of the mobile is `
+        return "In the ten seconds behind the gap the round-trip time of the mobile is "
           + `${short(mobile)} ms, and that of the others ${short(others)} ms.`;
       },
     },
