@@ -159,9 +159,9 @@ export default {
     {
       name: "A target bandwidth by TCP-AV",
       claims: { "BUF-6": [2, 2, 0] },
-      says: "Five terminals share 25 Mbps. The first one passes a proxy whose TCP-AV aims at a "
-        + "target a little above the fair share of 5 Mbps, and reaches it in all intervals of five "
-        + "seconds; the others use plain TCP. At 5 ms one way it is almost the same.",
+      says: "Five terminals share 25 Mbps. The first one passes a proxy with TCP-AV, whose target "
+        + "is a little above the fair share of 5 Mbps; the others use plain TCP. The target is "
+        + "reached in all intervals of five seconds, and at 5 ms one way in nearly all.",
       look: "Raise the target beyond 5 Mbps. Then make the window of the proxy smaller: a window "
         + "of 64 KiB is full before the target is reached.",
       file: "studies/tcp-av/windows.toml",

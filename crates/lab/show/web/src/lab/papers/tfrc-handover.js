@@ -103,9 +103,9 @@ export default {
     {
       name: "Remedies",
       claims: {},
-      says: "The paper proposes four remedies and evaluates none: A sets the rate that the new "
-        + "access point has free, B leaves out what the receiver observed during the gap, C weighs "
-        + "new samples more for a while, D drops packets that waited too long.",
+      says: "The paper proposes four remedies and evaluates none. A sets the free rate of the new "
+        + "access point before the handover. B leaves out the receiver's observations during the "
+        + "gap. C weighs new samples more for a while. D drops packets that waited too long.",
       look: "Choose a remedy, and compare the rates behind a short and a long gap.",
       file: "studies/tfrc-handover/remedies.toml",
       quick: ["duration=40 s", "record.sample_every=1 s"],
