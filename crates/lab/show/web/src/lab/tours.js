@@ -181,9 +181,10 @@ class Tour {
     const { experiments, studies, untried } = this.paper;
     const trials = id => {
       const those = experiments.filter(one => id in one.claims);
-      return h("span", { class: "trials" }, those.length ? those.map(one => h("button",
-        { type: "button", "aria-label": `Try ${id}: ${one.name}`, title: one.name,
-          click: () => this.try(one, id) }, those.length > 1 ? one.name : "try")) : untried[id]);
+      if (!those.length) return h("span", { class: "claim" }, untried[id]);
+      return h("span", { class: "trials" }, those.map(one => h("button", { type: "button",
+        "aria-label": `Try ${id}: ${one.name}`, title: one.name,
+        click: () => this.try(one, id) }, those.length > 1 ? one.name : "try")));
     };
     const rows = claims.map(({ id, statement, verdict, setups, where }) =>
       [id, trials(id), h("span", { class: "claim" }, statement), verdict, setups,
