@@ -45,7 +45,7 @@ pub struct Config {
     /// Detection of losses.
     pub loss_detection: LossDetection,
     /// Maximum number of SACK blocks in an acknowledgement, up to
-    /// [`MAX_BLOCKS`](fairwave_wire::shake::MOST_BLOCKS); zero is a connection without SACK.
+    /// [`MAX_BLOCKS`](fairwave_wire::shake::MAX_BLOCKS); zero is a connection without SACK.
     pub sack_blocks: usize,
     /// Bookkeeping behind the timer of a path.
     pub timeouts: TimeoutRule,

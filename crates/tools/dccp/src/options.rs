@@ -102,12 +102,12 @@ pub struct Send {
 /// Options of `fairwave dccp relay`.
 #[derive(Args, Debug)]
 pub struct Relay {
-    /// Where the stream comes from: udp:ADDRESS:PORT, to which an application sends, or
-    /// dccp:[ADDRESS:]PORT, to which another relay connects
+    /// Where the stream comes from: `udp:ADDRESS:PORT`, to which an application sends, or
+    /// `dccp:[ADDRESS:]PORT`, to which another relay connects
     #[arg(long, value_name = "PLACE")]
     pub from: Place,
-    /// Where it goes: dccp:HOST[:PORT], where another relay listens, or udp:ADDRESS:PORT, at which
-    /// an application receives
+    /// Where it goes: `dccp:HOST[:PORT]`, where another relay listens, or `udp:ADDRESS:PORT`, at
+    /// which an application receives
     #[arg(long, value_name = "PLACE")]
     pub to: Place,
     /// Put the packets of DCCP into UDP (RFC 6773) instead of IP

@@ -42,7 +42,7 @@ pub(super) enum Carrier {
     Multi(Box<Multi<Bytes>>),
 }
 
-/// Settings of a set of TCP connections ([`Mode::Multi`]).
+/// Settings of a set of TCP connections ([`Mode::Multi`](super::Mode::Multi)).
 #[derive(Clone, Debug)]
 pub struct SetConfig {
     /// Settings of each connection, but for its ports. Its MSS is a maximum.

@@ -63,7 +63,7 @@ impl Split {
     }
 
     /// Whether the division is sharper than 19 of 20 samples of one normal distribution would
-    /// show ([`FIT_OF_ONE_GROUP`]), and wide enough to matter ([`APART`]). False beyond twelve
+    /// show (`FIT_OF_ONE_GROUP`), and wide enough to matter ([`APART`]). False beyond twelve
     /// values, for which no point is known.
     pub fn is_sharp(&self) -> bool {
         let point = self.n.checked_sub(4).and_then(|i| FIT_OF_ONE_GROUP.get(i));

@@ -196,7 +196,8 @@ pub struct Mpdu<P> {
 /// Inputs of a channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Input<P> {
-    /// A radio's next frame. Only when [`Channel::is_ready`] or [`Channel::has_room`].
+    /// A radio's next frame. Only when [`Channel::is_ready`](super::Channel::is_ready) or
+    /// [`Channel::has_room`](super::Channel::has_room).
     Send(RadioId, Mpdu<P>),
 }
 

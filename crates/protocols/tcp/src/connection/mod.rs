@@ -184,8 +184,8 @@ struct Counters {
 
 /// One end of a TCP connection.
 ///
-/// Between a write (or read) and the next wake, call [`Machine::poll`] until `None`, as after
-/// every [`Machine::handle`].
+/// Between a write (or read) and the next wake, call [`fairwave_machine::Machine::poll`] until
+/// `None`, as after every [`fairwave_machine::Machine::handle`].
 pub struct Connection<P: Payload> {
     config: Config,
     state: State,
@@ -243,8 +243,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Takes up to `max` bytes that arrived in order. Drain [`Machine::poll`] afterwards: the
-    /// window may have opened.
+    /// Takes up to `max` bytes that arrived in order. Drain [`fairwave_machine::Machine::poll`]
+    /// afterwards: the window may have opened.
     pub fn read(&mut self, max: u32) -> Option<P> {
         self.rx.read(max)
     }

@@ -87,7 +87,7 @@ pub struct Ap {
     /// Take reports off data frames that carry them, of stations with --piggyback
     #[arg(long)]
     pub piggyback: bool,
-    /// Take reports of stations behind routers as datagrams at this address, such as [::]:9437
+    /// Take reports of stations behind routers as datagrams at this address, such as `[::]:9437`
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub udp: Option<SocketAddr>,
     /// Change a weight only when it differs by this share of a full one

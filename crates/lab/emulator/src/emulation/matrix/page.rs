@@ -39,7 +39,7 @@ impl Findings {
     /// path of the page.
     ///
     /// # Errors
-    /// Any [`Error`].
+    /// If a figure cannot be drawn, or a file cannot be written.
     pub fn write(
         &self,
         grid: &Grid,
