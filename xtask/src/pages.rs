@@ -125,7 +125,7 @@ const TOGETHER: &str = "| together | | ";
 /// The words for a claim of a paper, in the order of the counts.
 const VERDICTS: [&str; 4] = ["robust", "conditional", "nowhere", "not judgeable"];
 
-/// The text with the sum of the studies' counts in the row [`TOGETHER`]; `None` if that row is
+/// The text with the sum of the studies' counts in the row `TOGETHER`; `None` if that row is
 /// missing, or a count cannot be parsed.
 pub fn with_total(readme: &str) -> Option<String> {
     let rows =

@@ -5,7 +5,7 @@ use fairwave_wire::link::Content;
 /// Number of different protocols that are counted apart.
 const PLACES: usize = 24;
 
-/// Frames and packets by protocol; those of protocols beyond [`PLACES`] are counted together, so
+/// Frames and packets by protocol; those of protocols beyond `PLACES` are counted together, so
 /// that a capture of random bytes takes no more room than another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contents {

@@ -60,7 +60,7 @@ impl Feedback {
     /// Reads an RTCP packet; the rest is left over.
     ///
     /// # Errors
-    /// [`Error`], but for [`Error::Padding`].
+    /// [`enum@Error`], but for [`Error::Padding`].
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Error> {
         let mut whole = Reader::new(bytes);
         let (first, kind) = (whole.u8("first byte")?, whole.u8("packet type")?);

@@ -319,7 +319,7 @@ impl Declared {
         self.days().max().unwrap_or(&self.declared)
     }
 
-    /// Identifiers of the claim `wanted`, in any case, or of every claim for [`ALL`].
+    /// Identifiers of the claim `wanted`, in any case, or of every claim for `ALL`.
     ///
     /// # Errors
     /// The known names, if there is no such claim.
