@@ -4,7 +4,7 @@ use xtask::shell::{Outcome, cargo, run};
 use xtask::system::{self, Need, Sign};
 use xtask::workspace;
 
-/// What its tests compile with, and the elements that they use beside their own.
+/// Headers to compile them, and the other elements of their tests.
 const NEEDED: [Need; 3] = [
     Need {
         sign: Sign::File("/usr/include/gstreamer-1.0/gst/gst.h"),

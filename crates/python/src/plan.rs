@@ -174,7 +174,7 @@ impl Plan {
     }
 }
 
-/// What became of a run: its number of rows, or the reason of its failure.
+/// Result of a run: its number of rows, or the reason of its failure.
 #[derive(IntoPyObject)]
 enum Outcome {
     Rows(usize),

@@ -1,6 +1,7 @@
 // Time to the first figure of a page, and frames a second while its graphs move, in Chromium.
 //
-//   fairwave run scenarios/up-and-down.toml --sample-every '2 ms' --out out/million
+//   fairwave run scenarios/up-and-down.toml --set cell.errors.data=0 \
+//     --set tcp.congestion_control=compound --sample-every '2 ms' --out out/million
 //   fairwave show out/million --out million.html
 //   node crates/lab/show/web/benches/million.js million.html [ROUNDS]
 //
