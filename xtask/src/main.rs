@@ -10,6 +10,7 @@
     reason = "steps are timed by the wall clock; nothing here is part of a simulation"
 )]
 
+mod aarch64;
 mod changed;
 mod gstreamer;
 mod laboratory;
@@ -29,7 +30,7 @@ mod web;
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
-use suite::Extent;
+use suite::{Extent, Package};
 use xtask::drivers;
 use xtask::shell::{self, Outcome, cargo, run};
 
@@ -78,8 +79,12 @@ enum Verb {
     Gen,
     /// Build the documentation site in target/site; a link that leads nowhere is an error.
     Site,
-    /// Make the Debian package and the static executable in target/package, and try them.
-    Package,
+    /// Make packages in target/package and try them.
+    Package {
+        /// Their kinds.
+        #[arg(value_enum, default_values = ["deb", "static"])]
+        kinds: Vec<Package>,
+    },
     /// Build the laboratory's page with its WebAssembly module, in target/site/lab.
     Laboratory,
     /// A driver of `benches`, and its arguments.
@@ -108,7 +113,7 @@ fn main() -> ExitCode {
         Verb::Fuzz { check: true, .. } => suite::check_fuzz_targets(),
         Verb::Fuzz { seconds, .. } => suite::fuzz(seconds),
         Verb::Gen => suite::generate(),
-        Verb::Package => suite::package(),
+        Verb::Package { kinds } => suite::package(&kinds),
         Verb::Site => site::build().and_then(|()| laboratory::build()),
         Verb::Laboratory => laboratory::build(),
         Verb::Driver(words) => return drive(&words),

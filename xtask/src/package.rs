@@ -4,6 +4,7 @@
 use crate::runner::keep;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use xtask::shell::{Outcome, cargo, command, run, run_aside};
 use xtask::system::{self, Need, Sign};
 use xtask::workspace::{self, tool};
@@ -44,9 +45,11 @@ pub(crate) fn deb() -> Outcome {
         }
     }
     let installed = unpacked.join("usr/bin/fairwave").display().to_string();
-    let out = place.join("runs").display().to_string();
-    run(command(&installed, &["sweep", "crates/cli/tests/data/tiny.toml", "--out", &out]))
+    sweep(command(&installed, &[]), "2", &place.join("runs"))
 }
+
+/// Scenario of [`sweep`].
+pub(crate) const TINY: &str = "crates/cli/tests/data/tiny.toml";
 
 /// Target of the static executable.
 const STATIC: &str = "x86_64-unknown-linux-musl";
@@ -66,7 +69,7 @@ pub(crate) fn static_executable() -> Outcome {
     let place = empty(&workspace::target().join("package/static"))?;
     let (root, executable) = (place.join("root"), place.join("fairwave"));
     let built = workspace::target().join(STATIC).join("release/fairwave");
-    let scenario = Path::new("crates/cli/tests/data/tiny.toml");
+    let scenario = Path::new(TINY);
     fs::create_dir_all(&root).map_err(|error| format!("{}: {error}", root.display()))?;
     for (from, to) in [
         (&*built, &executable),
@@ -91,8 +94,20 @@ pub(crate) fn crates() -> Outcome {
     run(package)
 }
 
+/// A sweep of a few short runs by a build of the command.
+///
+/// # Errors
+/// If it fails.
+pub(crate) fn sweep(mut command: Command, jobs: &str, out: &Path) -> Outcome {
+    command.args(["--quiet", "--jobs", jobs, "--out"]).arg(out).args(["sweep", TINY]);
+    run(command)
+}
+
 /// The directory, made anew.
-fn empty(place: &Path) -> Result<PathBuf, String> {
+///
+/// # Errors
+/// If it cannot be removed or made.
+pub(crate) fn empty(place: &Path) -> Result<PathBuf, String> {
     let at = |error| format!("{}: {error}", place.display());
     if place.exists() {
         fs::remove_dir_all(place).map_err(at)?;

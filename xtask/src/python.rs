@@ -1,5 +1,6 @@
 //! The Python package: format, types, and tests with the build of the suite.
 
+use crate::package::empty;
 use crate::shared::Shared;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,10 +53,8 @@ const KILLED: [&str; 2] = ["crates/cli/tests/it/soc.py", "killed"];
 pub(crate) fn wheel() -> Outcome {
     install(false)?;
     let [sources, wheels, clean] = ["sources", "wheels", "clean"].map(|name| place().join(name));
-    for old in [&sources, &wheels, &clean] {
-        if old.exists() {
-            fs::remove_dir_all(old).map_err(|error| format!("{}: {error}", old.display()))?;
-        }
+    for folder in [&sources, &wheels, &clean] {
+        empty(folder)?;
     }
     let maker = maker()?;
     run_aside(program("python", &["-m", "pip", "install", "--quiet", &maker]))?;
@@ -70,12 +69,7 @@ pub(crate) fn wheel() -> Outcome {
     let mut build = program("python", &[&pip[..], &COMPRESSED, &[unpacked]].concat());
     build.env("CARGO_TARGET_DIR", workspace::target());
     run(build)?;
-    let wheel = only(&wheels)?;
-    let size = wheel.metadata().map_err(|error| format!("{}: {error}", wheel.display()))?.len();
-    println!("{}: {size} bytes", wheel.display());
-    if size > WHEEL_BYTES {
-        return Err(format!("the wheel has more than {WHEEL_BYTES} bytes"));
-    }
+    let wheel = small(&wheels)?;
     run_aside(command("python3", &["-m", "venv", &clean.to_string_lossy()]))?;
     let python = clean.join("bin/python").display().to_string();
     run(command(&python, &["-m", "pip", "install", "--quiet", &wheel.to_string_lossy()]))?;
@@ -88,8 +82,19 @@ pub(crate) fn wheel() -> Outcome {
     run(command("unshare", &[&alone[..], &["python3", "-B", file, &fairwave, task]].concat()))
 }
 
+/// The only wheel in a directory, which is small enough to be published.
+pub(crate) fn small(wheels: &Path) -> Result<PathBuf, String> {
+    let wheel = only(wheels)?;
+    let size = wheel.metadata().map_err(|error| format!("{}: {error}", wheel.display()))?.len();
+    println!("{}: {size} bytes", wheel.display());
+    if size > WHEEL_BYTES {
+        return Err(format!("the wheel has more than {WHEEL_BYTES} bytes"));
+    }
+    Ok(wheel)
+}
+
 /// The program that makes wheels, with its version, as in pyproject.toml.
-fn maker() -> Result<String, String> {
+pub(crate) fn maker() -> Result<String, String> {
     let file = root().join("pyproject.toml");
     let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     let required =
@@ -108,16 +113,16 @@ fn only(directory: &Path) -> Result<PathBuf, String> {
 }
 
 /// The virtual environment of the tests.
-fn place() -> PathBuf {
+pub(crate) fn place() -> PathBuf {
     workspace::target().join("python")
 }
 
-fn program(name: &str, args: &[&str]) -> Command {
+pub(crate) fn program(name: &str, args: &[&str]) -> Command {
     command(&place().join("bin").join(name).to_string_lossy(), args)
 }
 
 /// Installs what the tests need, unless the same is there.
-fn install(slow: bool) -> Outcome {
+pub(crate) fn install(slow: bool) -> Outcome {
     let mut wanted = String::new();
     for list in &NEEDED[..if slow { 2 } else { 1 }] {
         let list = root().join(PACKAGE).join(list);

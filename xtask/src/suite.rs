@@ -1,5 +1,6 @@
 //! The steps of `cargo xtask test`, in the order that finds a mistake soonest.
 
+use crate::aarch64;
 use crate::changed::{self, Reach};
 use crate::gstreamer;
 use crate::laboratory;
@@ -12,6 +13,7 @@ use crate::skipped;
 use crate::steps::Steps;
 use crate::studies::{quick_studies, same_page, study};
 use crate::web;
+use clap::ValueEnum;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,8 +33,6 @@ const SLOW_FUZZ_S: u32 = 60;
 const COMMAND: &str = "fairwave-cli";
 /// The package of Python's native module.
 const PYTHON: &str = "fairwave-python";
-/// A sweep of a few short runs, for the comparison of run directories.
-const TINY_SCENARIO: &str = "crates/cli/tests/data/tiny.toml";
 
 /// Extent of the suite.
 #[derive(Debug, Clone, PartialEq)]
@@ -193,6 +193,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
         steps.step("Debian package, unpacked and used", package::deb)?;
         steps.step("static executable in an empty root", package::static_executable)?;
         steps.step("crates compile from their packages", package::crates)?;
+        steps.step("wheel and executable for aarch64, under QEMU", aarch64::packages)?;
         steps.step("elements of GStreamer", gstreamer::check)?;
         steps.step("fuzz targets compile", check_fuzz_targets)?;
         steps.step("rustdoc without a warning", rustdoc)?;
@@ -244,11 +245,31 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
     Ok(())
 }
 
-/// The release build and the Debian package of it, and the static executable.
-pub(crate) fn package() -> Outcome {
+/// A kind of package.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum Package {
+    /// The Debian package
+    Deb,
+    /// The static executable
+    Static,
+    /// The Python package's sources, and a wheel of them
+    Wheel,
+    /// The crates, as for crates.io
+    Crates,
+    /// Wheel and static executable for aarch64, under QEMU
+    Aarch64,
+}
+
+/// Makes packages and tries each.
+pub(crate) fn package(kinds: &[Package]) -> Outcome {
     run(release_build(false))?;
-    package::deb()?;
-    package::static_executable()
+    kinds.iter().try_for_each(|kind| match kind {
+        Package::Deb => package::deb(),
+        Package::Static => package::static_executable(),
+        Package::Wheel => python::wheel(),
+        Package::Crates => package::crates(),
+        Package::Aarch64 => aarch64::packages(),
+    })
 }
 
 /// Format, lints and the repository's rules.
@@ -449,16 +470,11 @@ fn determinism(asserting: &Path) -> Outcome {
     let mut directories = Vec::new();
     for (build, jobs, command) in runs {
         let directory = out.join(format!("{build}-{jobs}"));
-        sweep(command, jobs, &directory)?;
+        package::sweep(command, jobs, &directory)?;
         directories.push(directory);
     }
     compare::same(&directories[0], &directories[1])?;
     compare::same(&directories[1], &directories[2])
-}
-
-fn sweep(mut command: Command, jobs: &str, out: &Path) -> Outcome {
-    command.args(["--quiet", "--jobs", jobs, "--out"]).arg(out).args(["sweep", TINY_SCENARIO]);
-    run(command)
 }
 
 fn check_scenarios() -> Outcome {
