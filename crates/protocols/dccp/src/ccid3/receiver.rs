@@ -57,6 +57,9 @@ pub struct Receiver {
     /// The counter when feedback was sent last; `None` before the first data packet.
     last_counter: Option<u8>,
     had_data: bool,
+    /// No data have arrived since the last feedback, which then has nothing to report: a receive
+    /// rate of zero would be the sender's limit (RFC 5348 section 6.1).
+    has_reported: bool,
     /// Bytes a data packet carries on average.
     segment_bytes: f64,
     /// The largest receive rate reported.
@@ -97,6 +100,7 @@ impl Receiver {
             counter: 0,
             last_counter: None,
             had_data: false,
+            has_reported: false,
             segment_bytes: 0.0,
             target: 0.0,
             p: 0.0,
@@ -126,6 +130,7 @@ impl Receiver {
 
     /// Notes data that arrived as number `seq`, newer than all before or not.
     fn take_data(&mut self, now: Instant, counter: u8, bytes: u32, newest: bool) {
+        self.has_reported = false;
         let bytes_f = f64::from(bytes);
         if let Some(since) = self.begins_anew.take() {
             self.last_counter = Some(counter);
@@ -225,7 +230,8 @@ impl Receiver {
 
     /// Whether there are observations to report.
     fn has_news(&self) -> bool {
-        self.had_data && self.begins_anew.is_none() && !self.watch.withholds()
+        let has_data = self.had_data && !self.has_reported;
+        has_data && self.begins_anew.is_none() && !self.watch.withholds()
     }
 
     fn push_intervals(&self, options: &mut Options) {
@@ -332,7 +338,7 @@ impl crate::ccid::Receiver for Receiver {
         self.reported_rate = Some(x_recv);
         self.p = self.history.p(View::default());
         self.last_counter = Some(self.counter);
-        self.due = false;
+        (self.due, self.has_reported) = (false, true);
         let elapsed = now.since(self.newest_at).as_micros() / 10;
         let elapsed = u32::try_from(elapsed).unwrap_or(u32::MAX);
         push(options, Value::ElapsedTime(elapsed));

@@ -167,6 +167,28 @@ fn without_data_nothing_is_ever_due() {
     }
 }
 
+/// An acknowledgement for another reason, and a loss that packets without data show: a receive rate
+/// of zero held the sender at a packet in 64 s.
+#[test]
+fn without_data_since_the_last_feedback_there_is_none() {
+    let mut receiver = Receiver::new(ReceiverConfig::default());
+    arrive(&mut receiver, at(0), 0, 0, Some(1_000));
+    arrive(&mut receiver, at(10), 1, 1, Some(1_000));
+    assert!(!feedback(&mut receiver, at(10)).is_empty());
+    for seq in [3, 4, 5] {
+        arrive(&mut receiver, at(400 + seq), seq, 0, None);
+    }
+    assert!(!receiver.is_due(at(410)));
+    assert!(feedback(&mut receiver, at(410)).is_empty());
+    arrive(&mut receiver, at(420), 6, 2, Some(1_000));
+    assert!(receiver.is_due(at(420)), "the loss is reported with the next data");
+    let rate = feedback(&mut receiver, at(420)).values().find_map(|value| match value {
+        Value::ReceiveRate(rate) => Some(rate),
+        _ => None,
+    });
+    assert!(rate.is_some_and(|rate| rate > 0), "{rate:?}");
+}
+
 /// The first of all intervals: what is told of it by each reading, for a loss after 50 packets at
 /// one each 10 ms, of which 30 came in the last round trip reported.
 #[test]
