@@ -249,13 +249,14 @@ impl Driver {
         self.shared.with(|state| {
             state.counts.dropped_here = dropped_here;
             state.counts.unreadable = unreadable;
-            state.driver = Some(cx.waker().clone());
             // Without room in the socket's buffer time does not help.
             (is_all || !is_free, state.machine.deadline().filter(|_| is_free))
         })
     }
 
     fn step(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // First: an input that comes once the state was looked at has this task run again.
+        self.shared.with(|state| state.driver = Some(cx.waker().clone()));
         self.alarm.expire(cx)?;
         self.follow()?;
         let is_all = self.receive(cx);
