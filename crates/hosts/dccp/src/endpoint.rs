@@ -182,6 +182,13 @@ impl Endpoint {
         self.shared.with(|state| (state.counts, state.machine.ignored()))
     }
 
+    /// Number of connections that this end keeps, as [`Connections::kept`] counts them.
+    ///
+    /// [`Connections::kept`]: crate::machine::Connections::kept
+    pub fn connections(&self) -> usize {
+        self.shared.with(|state| state.machine.kept())
+    }
+
     /// Handshakes for which this end, a listener, kept no state.
     pub fn cookies(&self) -> Cookies {
         self.shared.with(|state| state.machine.cookies())

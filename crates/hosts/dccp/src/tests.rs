@@ -1,5 +1,6 @@
 //! Ports with each other in virtual time, and endpoints on the loopback.
 
+mod attack;
 mod flood;
 mod memory;
 mod path;

@@ -221,6 +221,12 @@ impl Connections {
         open.map(|line| line.peer.address.ip()).collect()
     }
 
+    /// Number of connections with state here: open ones, those whose handshake is not complete, and
+    /// those that ended in the last 2 s.
+    pub fn kept(&self) -> usize {
+        self.lines.len()
+    }
+
     /// Whether no connection is left.
     pub fn is_empty(&self) -> bool {
         self.lines.len() == self.replaceable.over()
