@@ -276,8 +276,12 @@ fn listening(request: &Request, mut address: SocketAddr) -> Result<Socket, Error
         true => Udp::bind(four),
         false => Err(cause),
     });
-    let udp = udp.map_err(|cause| Error::Socket { address, cause })?;
-    Socket::of(udp).map_err(|cause| Error::Socket { address, cause })
+    let udp = udp.and_then(|udp| match address.ip().is_unspecified() {
+        // A client takes answers from the address alone that it knows.
+        true => udp.with_own_addresses(),
+        false => Ok(udp),
+    });
+    udp.and_then(Socket::of).map_err(|cause| Error::Socket { address, cause })
 }
 
 fn protocol() -> NonZero<u8> {

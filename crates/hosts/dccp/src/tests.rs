@@ -524,6 +524,21 @@ fn a_loopback_carries_datagrams_of_either_family_both_ways() {
     }
 }
 
+/// The host has 127.0.0.1 and 127.0.0.2; the kernel itself would answer from the first.
+#[test]
+fn a_listener_at_all_addresses_answers_from_the_one_that_was_addressed() {
+    for any in ["0.0.0.0:9", "[::]:9"] {
+        let any = Addressee::Anybody(any.parse().expect("an address"));
+        let server = blocking::Endpoint::new(Port::open(&over_udp(any, 3, 0)).expect("a socket"));
+        let server = server.expect("it runs");
+        let to = Addressee::Server("127.0.0.2:9".parse().expect("an address"));
+        let request = over_udp(to, 3, server.address().port());
+        let client = blocking::Endpoint::new(Port::open(&request).expect("a socket"));
+        let connection = client.expect("it runs").connect().expect("an answer");
+        assert_eq!(connection.close().map(|(end, _)| end), Some(End::Closed));
+    }
+}
+
 #[test]
 fn a_port_where_nobody_listens_is_told() {
     let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");

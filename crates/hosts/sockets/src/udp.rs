@@ -309,6 +309,28 @@ mod tests {
         }
     }
 
+    /// 127.0.0.2 is an address of every Linux host; the kernel itself would answer from 127.0.0.1.
+    #[test]
+    fn a_socket_of_all_addresses_sees_the_one_addressed_and_answers_from_it() {
+        for any in ["0.0.0.0:0", "[::]:0"] {
+            let there = Udp::bind(any.parse().unwrap()).unwrap();
+            let mut there = there.with_own_addresses().unwrap();
+            let to = SocketAddr::from(([127, 0, 0, 2], there.address().unwrap().port()));
+            let mut here = Udp::connect(to).unwrap();
+            here.send(&[Outgoing::new(to, vec![1])]).unwrap();
+            let mut taken = Vec::new();
+            there.wait(false, Duration::from_secs(10)).unwrap();
+            there.receive(&mut taken).unwrap();
+            let asked = taken[0].datagram.clone();
+            assert_eq!(asked.to.map(|to| to.to_canonical()), Some(to.ip()), "{any}");
+            let answer = Outgoing { from: asked.to, ..Outgoing::new(asked.from, vec![2]) };
+            there.send(&[answer]).unwrap();
+            here.wait(false, Duration::from_secs(10)).unwrap();
+            here.receive(&mut taken).unwrap();
+            assert_eq!(taken[1].datagram.from, to, "{any}");
+        }
+    }
+
     /// `[::]` takes datagrams of IPv4, too, and their marks are in another place.
     #[test]
     fn a_socket_of_both_families_sees_the_marks_of_ipv4() {

@@ -285,6 +285,11 @@ fn read_control(level: c_int, kind: c_int, data: &[u8], reported: &mut Ancillary
         }
         (libc::IPPROTO_IP, libc::IP_TOS) => reported.class = data.first().copied(),
         (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => reported.class = int(data, 0).map(|n| n as u8),
+        // `struct in_pktinfo`: interface, address to answer from, and the one in the header.
+        (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
+            let octets = data.get(4..).and_then(|data| data.first_chunk::<4>());
+            reported.to = octets.map(|octets| Ipv4Addr::from(*octets).into());
+        }
         (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
             reported.to = data.first_chunk::<16>().map(|octets| Ipv6Addr::from(*octets).into());
         }
