@@ -11,6 +11,10 @@ use fairwave_units::{Duration, Instant, Seed, Stream};
 pub(crate) struct Metered {
     /// One, or one for each access category, from the lowest priority.
     queues: Box<[Queue<Queued>]>,
+    /// Packets in all of them.
+    waiting: u32,
+    /// Queues that may have dropped packets since the last were taken: a bit for each.
+    touched: u8,
     looks_beside: bool,
     follows_weights: bool,
     enqueued: u64,
@@ -38,6 +42,8 @@ impl Metered {
     pub(crate) fn with_categories(spec: &Spec, categories: usize, mut random: Stream) -> Self {
         Self {
             queues: (0..categories).map(|_| spec.queue(stream(&mut random))).collect(),
+            waiting: 0,
+            touched: 0,
             looks_beside: spec.looks_beside(),
             follows_weights: spec.follows_weights(),
             enqueued: 0,
@@ -72,6 +78,7 @@ impl Metered {
             debug_assert!(old.is_empty(), "{} packets have no receiver", old.len());
             gone.extend(core::iter::from_fn(|| old.dropped()));
         }
+        self.recount();
         self.looks_beside = spec.looks_beside();
         self.follows_weights = spec.follows_weights();
         gone.iter().for_each(|(_, cause)| self.count_drop(*cause));
@@ -79,7 +86,8 @@ impl Metered {
     }
 
     fn account(&mut self, now: Instant) {
-        let (len, span) = (self.len(), now.since(self.last_change).as_nanos());
+        debug_assert_eq!(self.waiting, self.queues.iter().map(Discipline::len).sum::<u32>());
+        let (len, span) = (self.waiting, now.since(self.last_change).as_nanos());
         // Most packets on a wire find nothing waiting.
         if len > 0 {
             self.area += u128::from(len) * u128::from(span);
@@ -92,37 +100,51 @@ impl Metered {
         if self.queues.len() == 1 { 0 } else { category as usize }
     }
 
-    fn queue(&mut self, category: AccessCategory) -> &mut Queue<Queued> {
-        let class = self.class(category);
-        &mut self.queues[class]
+    /// One of the queues, which had this number of packets, has acted.
+    fn acted(&mut self, class: usize, before: u32) {
+        self.touched |= 1 << class;
+        self.waiting = self.waiting - before + self.queues[class].len();
+    }
+
+    /// Any of the queues has acted.
+    fn recount(&mut self) {
+        self.touched = u8::MAX >> (u8::BITS as usize - self.queues.len());
+        self.waiting = self.queues.iter().map(Discipline::len).sum();
     }
 
     /// Queues a packet, unless there is no room for it. Then, as after every other call that may
     /// drop, [`Metered::dropped`] gives the drops.
     pub(crate) fn push(&mut self, item: Queued, now: Instant) {
         self.account(now);
-        let before = self.len();
-        self.queue(item.category).push(now, item);
-        let after = self.len();
-        self.enqueued += u64::from(after > before);
-        self.peak = self.peak.max(after);
+        let class = self.class(item.category);
+        let (all, before) = (self.waiting, self.queues[class].len());
+        self.queues[class].push(now, item);
+        self.acted(class, before);
+        self.enqueued += u64::from(self.waiting > all);
+        self.peak = self.peak.max(self.waiting);
     }
 
     /// A packet finds the queue of its category empty and the sender free: returns the packet to
     /// send at once.
     pub(crate) fn pass(&mut self, item: Queued, now: Instant) -> Option<Queued> {
         self.account(now);
-        let before = self.len();
-        let next = self.queue(item.category).pass(now, item);
+        let class = self.class(item.category);
+        let (all, before) = (self.waiting, self.queues[class].len());
+        let next = self.queues[class].pass(now, item);
+        self.acted(class, before);
         // A discipline may drop it instead.
-        self.enqueued += u64::from(next.is_some() || self.len() > before);
+        self.enqueued += u64::from(next.is_some() || self.waiting > all);
         next
     }
 
     /// The next packet of a category.
     pub(crate) fn pop(&mut self, category: AccessCategory, now: Instant) -> Option<Queued> {
         self.account(now);
-        self.queue(category).pop(now)
+        let class = self.class(category);
+        let before = self.queues[class].len();
+        let next = self.queues[class].pop(now);
+        self.acted(class, before);
+        next
     }
 
     /// The next packet of a category for the radio of the node `receiver`.
@@ -133,7 +155,11 @@ impl Metered {
         now: Instant,
     ) -> Option<Queued> {
         self.account(now);
-        self.queue(category).pop_to(now, receiver)
+        let class = self.class(category);
+        let before = self.queues[class].len();
+        let next = self.queues[class].pop_to(now, receiver);
+        self.acted(class, before);
+        next
     }
 
     /// A packet that the same node sends out by another interface.
@@ -144,6 +170,7 @@ impl Metered {
                 queue.beside(now, &mut seen);
                 *packet = seen.packet;
             }
+            self.recount();
         }
     }
 
@@ -165,6 +192,7 @@ impl Metered {
         {
             queue.set_weight(now, receiver, weight);
         }
+        self.recount();
     }
 
     /// Sets the agreement with a receiver, in all of the queues.
@@ -172,6 +200,7 @@ impl Metered {
         self.queues
             .iter_mut()
             .for_each(|queue| queue.set_service(Instant::ZERO, receiver, service));
+        self.recount();
     }
 
     /// Time at which one of the queues may give something though it gave nothing.
@@ -183,17 +212,21 @@ impl Metered {
     /// Whether the link to a receiver is good from now on.
     pub(crate) fn set_link(&mut self, receiver: u32, is_good: bool, now: Instant) {
         self.queues.iter_mut().for_each(|queue| queue.set_link(now, receiver, is_good));
+        self.recount();
     }
 
     /// A receiver used the medium for so long.
     pub(crate) fn charge(&mut self, receiver: u32, airtime: Duration, now: Instant) {
         self.queues.iter_mut().for_each(|queue| queue.charge(now, receiver, airtime));
+        self.recount();
     }
 
     /// The next packet of any category to one receiver, whatever its turn.
     pub(crate) fn take_to(&mut self, now: Instant, receiver: u32) -> Option<Queued> {
         self.account(now);
-        self.queues.iter_mut().find_map(|queue| queue.pop_to(now, receiver))
+        let taken = self.queues.iter_mut().find_map(|queue| queue.pop_to(now, receiver));
+        self.recount();
+        taken
     }
 
     /// Removes the packets for one receiver that `goes` selects. The rest keeps its order.
@@ -216,18 +249,22 @@ impl Metered {
                 }
             }
         }
+        self.recount();
         gone
     }
 
     /// The next packet that a queue dropped, counted.
     #[inline]
     pub(crate) fn dropped(&mut self) -> Option<(Packet, DropCause)> {
-        let (queued, cause) = match &mut self.queues[..] {
-            [queue] => queue.dropped()?,
-            queues => queues.iter_mut().find_map(Discipline::dropped)?,
-        };
-        self.count_drop(cause);
-        Some((queued.packet, cause))
+        while self.touched != 0 {
+            let class = self.touched.trailing_zeros() as usize;
+            if let Some((queued, cause)) = self.queues[class].dropped() {
+                self.count_drop(cause);
+                return Some((queued.packet, cause));
+            }
+            self.touched &= self.touched - 1;
+        }
+        None
     }
 
     pub(crate) fn is_empty(&self, category: AccessCategory) -> bool {
@@ -240,10 +277,7 @@ impl Metered {
     }
 
     pub(crate) fn len(&self) -> u32 {
-        if let [queue] = &self.queues[..] {
-            return queue.len();
-        }
-        self.queues.iter().map(Discipline::len).sum()
+        self.waiting
     }
 
     /// A drop here or on the link or radio behind.
@@ -256,7 +290,7 @@ impl Metered {
         self.account(now);
         self.area = 0;
         self.since = now;
-        self.peak = self.len();
+        self.peak = self.waiting;
     }
 
     pub(crate) fn peak(&self) -> u32 {
