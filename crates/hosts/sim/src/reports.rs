@@ -22,7 +22,7 @@ pub(crate) fn run_reporter(i: usize, network: &mut Network<'_>, cx: &mut Context
     }
     // Each goes before the next is asked for: the radio may take one that waits along with it.
     while let Some(packet) = cx.soc.as_mut().and_then(|soc| soc.poll_reporter(i, cx.now)) {
-        network.send_report(packet, cx);
+        network.send_report(&packet, cx);
     }
     arm_reporter(i, cx);
 }

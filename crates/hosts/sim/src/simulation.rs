@@ -207,7 +207,7 @@ impl<'w> Simulation<'w> {
         }
         self.last = self.cx.now;
         let packet = self.cx.owners.outside.enter(packet, self.cx.now);
-        self.network.send(source, packet, &mut self.cx);
+        self.network.send(source, &packet, &mut self.cx);
         Ok(())
     }
 
@@ -336,7 +336,7 @@ impl<'w> Simulation<'w> {
                 self.relays.take(relay, &packet, cx.now);
                 self.flush_relay(relay);
             }
-            None => self.network.send(node, packet, cx),
+            None => self.network.send(node, &packet, cx),
         }
     }
 
@@ -426,7 +426,7 @@ impl<'w> Simulation<'w> {
             self.network.saturate(flow, cx);
         } else {
             while let Some(packet) = cx.owners.flows[flow].next_datagram(cx.now) {
-                self.network.send(node, packet, cx);
+                self.network.send(node, &packet, cx);
             }
         }
         self.flush_after(flow, End::Source);
@@ -456,7 +456,7 @@ impl<'w> Simulation<'w> {
             {
                 cx.observer.note_contents(&packet.datagram, contents);
             }
-            self.network.send(node, packet, cx);
+            self.network.send(node, &packet, cx);
         }
         let deadline = cx.owners.flows[flow].deadline(end);
         cx.deadlines.set(cx.owners.connection(flow, end), deadline);
@@ -475,7 +475,7 @@ impl<'w> Simulation<'w> {
     /// Sends on the segments of a proxy.
     fn flush_relay(&mut self, relay: usize) {
         while let Some((node, packet)) = self.relays.poll(relay, &mut self.cx) {
-            self.network.send(node, packet, &mut self.cx);
+            self.network.send(node, &packet, &mut self.cx);
         }
         self.relays.arm(relay, &mut self.cx);
     }
@@ -512,7 +512,7 @@ impl<'w> Simulation<'w> {
         let Associated { node, last_ap, ap, held } = associated;
         // They have been at that node already, and passed a proxy there.
         for packet in held {
-            self.network.send(last_ap, packet, &mut self.cx);
+            self.network.send(last_ap, &packet, &mut self.cx);
         }
         self.network.access.discard(i, true, &mut self.cx);
         self.notify(node, ap, |share| Notice::Arrives { share });

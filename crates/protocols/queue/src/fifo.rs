@@ -117,7 +117,7 @@ impl<T: Item> Fifo<T> {
     /// Removes the item in slot `place`, which must be the first one for its receiver. The first of
     /// all items always is.
     fn take(&mut self, place: u32) -> T {
-        let Node { item, bytes, before, after, after_to, .. } = self.nodes.remove(place);
+        let &Node { bytes, before, after, after_to, .. } = self.nodes.get(place);
         match before {
             NONE => self.all.first = after,
             before => self.nodes.get_mut(before).after = after,
@@ -126,7 +126,8 @@ impl<T: Item> Fifo<T> {
             NONE => self.all.last = before,
             after => self.nodes.get_mut(after).before = before,
         }
-        let ends = &mut self.receivers[item.receiver() as usize];
+        let receiver = self.nodes.get(place).item.receiver();
+        let ends = &mut self.receivers[receiver as usize];
         ends.first = after_to;
         if after_to == NONE {
             ends.last = NONE;
@@ -135,7 +136,7 @@ impl<T: Item> Fifo<T> {
         self.bytes -= u64::from(bytes);
         debug_assert!(self.len > 0 || self.bytes == 0, "no items of {} bytes", self.bytes);
         debug_assert_eq!(self.len == 0, self.all.first == NONE, "{} items", self.len);
-        item
+        self.nodes.remove(place).item
     }
 
     pub(crate) const fn len(&self) -> u32 {

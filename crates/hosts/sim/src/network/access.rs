@@ -62,28 +62,29 @@ impl<'w> Access<'w> {
         &mut self,
         node: NodeId,
         next: NodeId,
-        packet: Packet,
+        packet: &Packet,
         cx: &mut Context<'_>,
     ) {
         if let Some(i) = self.roamers.away(next) {
-            return self.hold(i, packet, cx);
+            return self.hold(i, *packet, cx);
         }
         if let Some(i) = self.roamers.away(node) {
             self.discard(i, false, cx);
         }
-        let category = cx.owners.category(&packet);
+        let category = cx.owners.category(packet);
         // What waits at a station that roams is for whatever access point it has then.
         let receiver = self.roamers.place(node).map_or(next, |_| node).0;
-        let queued = Queued { packet, receiver, category };
+        let queued = Queued { packet: *packet, receiver, category };
         let waits = self.radios.port(node).is_some_and(|port| !port.queue.is_empty(category));
-        let passes = !waits && self.takes(node, category, Some(receiver));
+        let passes =
+            !waits && (self.radios.is_free(node, category) || self.joins(node, category, receiver));
         let port =
             self.radios.ports[node.0 as usize].as_mut().expect("routes lead over radios only");
         if !passes {
             let cell = port.cell;
             port.queue.push(queued, cx.now);
             // A queue may hold what it will not send yet, while the radio has nothing to do.
-            if self.takes(node, category, None) {
+            if self.radios.is_free(node, category) {
                 self.feed(node, category, cx);
                 self.radios.arm(cell, cx);
             }
@@ -97,30 +98,26 @@ impl<'w> Access<'w> {
         self.report_dropped(node, cx);
     }
 
-    /// Whether the node's radio takes a packet of `category` to `receiver` now; without receiver,
-    /// whether it takes any.
-    fn takes(&self, node: NodeId, category: AccessCategory, receiver: Option<u32>) -> bool {
-        let Some(port) = self.radios.port(node) else { return false };
-        if !port.is_present {
+    /// Whether a packet of `category` to `receiver` may be aggregated with frames that the node's
+    /// radio has.
+    fn joins(&self, node: NodeId, category: AccessCategory, receiver: u32) -> bool {
+        let Some(port) = self.radios.port(node).filter(|port| port.is_present) else {
             return false;
-        }
-        let channel = &self.radios.cells[port.cell].channel;
-        if channel.is_ready(port.radio, category) {
-            return true;
-        }
-        let peer = receiver.map(|receiver| self.roamers.peer(node, receiver));
-        let radio = peer.and_then(|peer| self.radios.port(NodeId(peer)));
+        };
+        let peer = self.roamers.peer(node, receiver);
+        let Some(to) = self.radios.port(NodeId(peer)) else { return false };
         // An access point fills up only frames that are still to be sent for the first time: one
         // with a bad link to one station would otherwise never come to the others.
         let retrying = port.is_station;
-        radio.is_some_and(|to| channel.has_room(port.radio, category, to.radio, retrying))
+        let channel = &self.radios.cells[port.cell].channel;
+        channel.has_room(port.radio, category, to.radio, retrying)
     }
 
     /// Hands packets of `category` to the node's radio, as many as it takes. Returns false if the
     /// radio and its queue are as before.
     fn feed(&mut self, node: NodeId, category: AccessCategory, cx: &mut Context<'_>) -> bool {
         let mut has_changed = false;
-        let mut takes_any = self.takes(node, category, None);
+        let mut takes_any = self.radios.is_free(node, category);
         loop {
             if let Some(own) = self.next_own(node, category, takes_any) {
                 self.transmit(node, own, cx);
@@ -140,7 +137,7 @@ impl<'w> Access<'w> {
                     self.wait_for_queue(node, cx);
                 }
                 next
-            } else if self.takes(node, category, Some(receiver)) {
+            } else if self.joins(node, category, receiver) {
                 let port =
                     self.radios.ports[node.0 as usize].as_mut().expect("only radios are fed");
                 port.queue.pop_to(category, receiver, cx.now)
@@ -163,7 +160,7 @@ impl<'w> Access<'w> {
         takes_any: bool,
     ) -> Option<Queued> {
         self.roamers.place(node)?;
-        if !takes_any && !self.takes(node, category, Some(node.0)) {
+        if !takes_any && !self.joins(node, category, node.0) {
             return None;
         }
         let queue = &self.radios.ports[node.0 as usize].as_ref()?.queue;
@@ -182,10 +179,11 @@ impl<'w> Access<'w> {
         has_dropped
     }
 
-    fn transmit(&mut self, node: NodeId, queued: Queued, cx: &mut Context<'_>) {
-        let Queued { mut packet, receiver, category } = queued;
+    fn transmit(&mut self, node: NodeId, mut queued: Queued, cx: &mut Context<'_>) {
+        let Queued { packet, receiver, category } = &mut queued;
+        let (receiver, category) = (*receiver, *category);
         if let Some(soc) = &mut cx.soc {
-            soc.ride(node, &mut packet, cx.now, &mut cx.deadlines);
+            soc.ride(node, packet, cx.now, &mut cx.deadlines);
         }
         let peer = self.roamers.peer(node, receiver);
         let to = self.radios.port(NodeId(peer)).map(|next| next.radio);
@@ -193,7 +191,7 @@ impl<'w> Access<'w> {
         debug_assert!(port.is_present, "{node:?} is between two access points");
         port.serving[port.queue.class(category)] = receiver;
         let Cell { channel, packets, .. } = &mut self.radios.cells[port.cell];
-        let mpdu = port.mpdu(to, category, packet.wire_len(), packets.insert(packet));
+        let mpdu = port.mpdu(to, category, packet.wire_len(), packets.insert(*packet));
         channel.handle(cx.now, Input::Send(port.radio, mpdu));
     }
 
@@ -327,7 +325,7 @@ impl<'w> Access<'w> {
                 && let Some(packet) = cx.owners.flows[flow].next_datagram(cx.now)
             {
                 cx.observer.tap(cx.now, node, &packet);
-                self.send(node, next, packet, cx);
+                self.send(node, next, &packet, cx);
             }
         }
         tries > 0

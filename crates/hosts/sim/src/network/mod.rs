@@ -68,9 +68,10 @@ impl<'w> Network<'w> {
     }
 
     /// Sends a packet from `node` to the next hop.
-    pub(crate) fn send(&mut self, node: NodeId, mut packet: Packet, cx: &mut Context<'_>) {
+    pub(crate) fn send(&mut self, node: NodeId, packet: &Packet, cx: &mut Context<'_>) {
         match self.hop(node, packet.via) {
             Some(Hop::Line(line)) => {
+                let mut packet = *packet;
                 if let Some(port) = self.access.radios.port_mut(node) {
                     port.queue.beside(&mut packet, cx.now);
                 }
@@ -79,11 +80,11 @@ impl<'w> Network<'w> {
             }
             Some(Hop::Radio(next)) => {
                 if node == packet.source {
-                    cx.observer.tap(cx.now, node, &packet);
+                    cx.observer.tap(cx.now, node, packet);
                 }
                 self.access.send(node, next, packet, cx);
             }
-            None => self.lost(node, &packet, cx),
+            None => self.lost(node, packet, cx),
         }
     }
 
@@ -96,7 +97,7 @@ impl<'w> Network<'w> {
     }
 
     /// Sends a report in a frame of its own from a station to its access point.
-    pub(crate) fn send_report(&mut self, packet: Packet, cx: &mut Context<'_>) {
+    pub(crate) fn send_report(&mut self, packet: &Packet, cx: &mut Context<'_>) {
         debug_assert!(packet.is_report(), "other packets are routed");
         self.access.send(packet.source, packet.destination, packet, cx);
     }

@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::packet::Packet;
 use crate::soc::Weighing;
 use crate::world::World;
+use fairwave_dot11::AccessCategory;
 use fairwave_dot11::channel::{FrameReport, RadioId, Run};
 use fairwave_machine::Machine;
 use fairwave_trace::{NodeId, PairSample};
@@ -50,6 +51,14 @@ impl Radios {
     /// The same, to change it.
     pub(crate) fn port_mut(&mut self, node: NodeId) -> Option<&mut Port> {
         self.ports[node.0 as usize].as_mut()
+    }
+
+    /// Whether the radio of a node takes any packet of `category` now.
+    pub(super) fn is_free(&self, node: NodeId, category: AccessCategory) -> bool {
+        self.port(node).is_some_and(|port| {
+            let channel = &self.cells[port.cell].channel;
+            port.is_present && channel.is_ready(port.radio, category)
+        })
     }
 
     /// All ports, in node order.
