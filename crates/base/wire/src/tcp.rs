@@ -63,11 +63,19 @@ impl SackBlocks {
     }
 
     /// The blocks, most recent first.
+    #[inline]
     pub fn as_slice(&self) -> &[(Seq32, Seq32)] {
         &self.blocks[..usize::from(self.len)]
     }
 
+    /// Number of blocks.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
     /// Whether there is none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -125,7 +133,7 @@ impl Options {
     pub fn wire_len(&self) -> usize {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
         let permitted = if self.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
-        let sack = match self.sack.as_slice().len() {
+        let sack = match self.sack.len() {
             0 => 0,
             n => 4 + 8 * n,
         };

@@ -156,6 +156,10 @@ impl<P: Payload> Connection<P> {
         {
             self.set_window(header, window);
         }
+        let ece = header.flags.ece && self.agreed.ecn;
+        if !ece && self.tx.takes_idle_ack() {
+            return;
+        }
         let mut ranges = [(0, 0); 4];
         let blocks = self.outstanding_blocks(una, &header.options.sack, &mut ranges);
         let ack = Ack {
@@ -165,7 +169,7 @@ impl<P: Payload> Connection<P> {
             advances: una > self.tx.una(),
             may_be_duplicate: same_window && segment.is_pure_ack(),
             echo: self.echo(now, header),
-            ece: header.flags.ece && self.agreed.ecn,
+            ece,
         };
         let observed = self.tx.on_ack(now, &ack);
         self.report(observed);

@@ -23,6 +23,10 @@ impl<P: Payload> Connection<P> {
         if matches!(self.state, State::SynSent | State::SynReceived) {
             return self.pure_ack(now);
         }
+        if !self.tx.may_send() {
+            self.pace = None;
+            return self.pure_ack(now);
+        }
         let timestamp = if self.agreed.timestamps { self.clock(now) } else { 0 };
         let pick = self.tx.pick(now, timestamp);
         self.pace = self.tx.pace_deadline(now);

@@ -10,10 +10,6 @@ use fairwave_units::Instant;
 impl<P: Payload> Sender<P> {
     /// Takes an ACK that is neither too old nor beyond SND.NXT.
     pub(crate) fn on_ack(&mut self, now: Instant, ack: &Ack<'_>) -> Observed {
-        if self.has_sent_nothing() && !ack.ece {
-            self.check_app_limited();
-            return Observed::default();
-        }
         let was_outstanding = self.buffer.has_outstanding();
         // Answers to probes of a closed window advance nothing, and yet keep the connection open
         // for as long as they come (RFC 9293 section 3.8.6.1).
@@ -46,10 +42,15 @@ impl<P: Payload> Sender<P> {
         observed
     }
 
-    /// Whether an ACK can concern no data, as of an end that only receives: most segments that it
-    /// gets are data with the same ACK. RACK looks at the D-SACKs of every ACK.
-    fn has_sent_nothing(&self) -> bool {
-        self.buffer.next() == 0 && self.rack.is_none() && !self.peer.is_closed()
+    /// Takes an ACK without a congestion mark if it can concern no data, as of an end that only
+    /// receives: most segments that it gets are data with the same ACK. Returns whether it did. RACK
+    /// looks at the D-SACKs of every ACK.
+    pub(crate) fn takes_idle_ack(&mut self) -> bool {
+        let is_idle = self.buffer.next() == 0 && self.rack.is_none() && !self.peer.is_closed();
+        if is_idle {
+            self.check_app_limited();
+        }
+        is_idle
     }
 
     /// Moves SND.UNA and the scoreboard by an ACK.

@@ -8,11 +8,13 @@ use crate::Payload;
 use fairwave_units::Instant;
 
 impl<P: Payload> Sender<P> {
+    /// Whether anything could leave if every window allowed it.
+    pub(crate) fn may_send(&self) -> bool {
+        self.has_work() || self.may_speculate()
+    }
+
     /// The next segment to send, which counts as sent from now on; `timestamp` goes with it.
     pub(crate) fn pick(&mut self, now: Instant, timestamp: u32) -> Option<Pick> {
-        if !self.has_work() && !self.may_speculate() {
-            return None;
-        }
         if let Some(index) = self.pick_forced() {
             return self.resend(index, now, timestamp);
         }
