@@ -10,21 +10,8 @@ for module in virtio_ring virtio libarc4 rfkill cfg80211 mac80211 ctr ccm gf128m
 done
 insmod /modules/mac80211_hwsim.ko radios=3
 CODE=acodeofthisguestonly
-# The wall clock jumps an hour ahead and back, again and again, until the process ends.
-step() {
-    while :; do
-        for seconds in 3600 -3600; do
-            date -u -s "@$(($(date +%s) + seconds))" > /dev/null
-            usleep 400000
-        done
-        echo step >> steps
-    done
-}
-steps() { wc -l < steps; }
 # The power of the access point in dBm: what its frames arrive with moves with it.
 power() { iw dev wlan0 set txpower fixed $(($1 * 100)); }
-# What iw says of the signal at station $1, in dBm.
-signal() { in_station $1 iw dev wlan$1 link | sed -n 's/^.*signal: *\(-[0-9]*\) dBm.*/\1/p'; }
 # The station's run; $1 is its number, the rest are more options.
 share() {
     number=$1; shift
@@ -41,7 +28,7 @@ radio() {
     port=$(sed -n 's/.*:\([0-9]*\), TCP.*/\1/p' served)
     power 20
     for number in 1 2; do in_station $number ping -c 3 10.77.0.1 > /dev/null || return 1; done
-    strong=$(signal 1)
+    strong=$(link_signal 1)
     share 1 --port $port -t 20 --out one > said1 2> err1 & one=$!
     share 2 --port $port -t 20 --out two > said2 2> err2 & two=$!
     await 30 grep -q "Repetition 1" err1 || { cat err1 err2 served; return 1; }
@@ -49,7 +36,7 @@ radio() {
     power 10
     wait $one || { cat err1; return 1; }
     wait $two || { cat err2; return 1; }
-    weak=$(signal 1)
+    weak=$(link_signal 1)
     say "sta1 prints:"; sed "s/^/$MARK /" said1
     say "iw: the signal at sta1 was $strong dBm before the run and $weak dBm after it"
     say "signal of both stations by interval (dBm): $(values one signal_dbm)"
@@ -68,7 +55,7 @@ radio() {
 
 steady() {
     say "# A wall clock that steps does not move the intervals"
-    : > steps; step & stepping=$!
+    step & stepping=$!
     share 1 --port $port -t 6 --out one > said1 2> err1 & one=$!
     share 2 --port $port -t 6 > said2 2> err2 & two=$!
     wait $one || { cat err1; return 1; }
@@ -85,7 +72,7 @@ probed() {
     say "# A probe of a plain FIFO of 30 packets while the wall clock steps"
     DATA=/ RATE='3 Mbps'
     mkdir probed; cd probed
-    : > steps; step & stepping=$!
+    step & stepping=$!
     . /probe-links.sh < /links > found-links 2> link-errors || { cat link-errors; return 1; }
     kill $stepping
     # The program prints JSON for people, with white space.

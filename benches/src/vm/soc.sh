@@ -9,13 +9,6 @@ for module in virtio_ring virtio libarc4 rfkill cfg80211 mac80211 ctr ccm gf128m
     insmod /modules/$module.ko
 done
 insmod /modules/mac80211_hwsim.ko radios=5
-# Lets the frames of radio $1 arrive at $2 dB over a noise of -95 dBm: their signal is -100 dBm, the
-# least that can be set, and the power. Radio 0 is in no namespace.
-level() {
-    printf %u -100 > /sys/kernel/debug/ieee80211/phy$1/hwsim/rx_rssi || return 1
-    inside=; [ $1 = 0 ] || inside="ip netns exec sta$1"
-    show $inside iw dev wlan$1 set txpower fixed $((($2 + 5) * 100))
-}
 # Signal of station $1 at the access point on radio 0, in dBm, after it has sent something.
 signal() {
     in_station $1 ping -c 2 10.77.0.1 > /dev/null || return 1
