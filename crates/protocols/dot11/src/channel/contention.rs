@@ -322,7 +322,10 @@ impl Contention {
     /// Time at which the next backoff ends, if all stays idle.
     pub(super) fn next_access(&mut self) -> Option<Instant> {
         let Self { all, groups, .. } = self;
-        let first = groups.iter_mut().map(|group| group.next_access(all)).min();
+        let first = match &mut groups[..] {
+            [group] => Some(group.next_access(all)),
+            groups => groups.iter_mut().map(|group| group.next_access(all)).min(),
+        };
         first.filter(|time| *time != BUSY).map(Instant::from_nanos)
     }
 

@@ -255,7 +255,19 @@ impl Group {
                 winners.push(self.members[place] * categories + category as u32);
             });
         }
-        winners.extend(self.others(all).filter(|contender| self.access(all, *contender) <= now));
+        self.others(all).for_each(|contender| {
+            if self.access(all, contender) <= now {
+                winners.push(contender);
+            }
+        });
+    }
+
+    /// Changes all states, those of the overlay included.
+    fn for_each_state(&mut self, mut change: impl FnMut(&mut State)) {
+        self.states.iter_mut().for_each(&mut change);
+        if let Some(overlay) = &mut self.overlay {
+            overlay.states.iter_mut().for_each(change);
+        }
     }
 
     /// Adds one more sensed transmission.
@@ -266,15 +278,14 @@ impl Group {
         if is_first {
             self.freeze(all, now);
         }
-        let of_overlay = self.overlay.iter_mut().flat_map(|overlay| &mut overlay.states);
-        for state in self.states.iter_mut().chain(of_overlay) {
+        self.for_each_state(|state| {
             // Only a radio that has heard nothing since the RTS may reset its NAV (clause
             // 10.3.2.4).
             state.nav_by_rts = 0;
             if is_first {
                 *state = state.busy(now);
             }
-        }
+        });
         if is_first {
             let first = &self.states[0];
             self.overlay.take_if(|overlay| overlay.states.iter().all(|s| s.is_like(first)));
@@ -500,10 +511,7 @@ impl Group {
         self.sensed -= 1;
         self.next = None;
         if self.sensed == 0 {
-            let of_overlay = self.overlay.iter_mut().flat_map(|overlay| &mut overlay.states);
-            for state in self.states.iter_mut().chain(of_overlay) {
-                *state = state.idle(now, all.extension);
-            }
+            self.for_each_state(|state| *state = state.idle(now, all.extension));
         }
         self.merge(all);
         debug_assert_eq!(
@@ -584,12 +592,12 @@ impl Group {
         if self.sensed > 0 {
             return;
         }
-        let of_overlay = self.overlay.iter_mut().flat_map(|overlay| &mut overlay.states);
-        let states = self.states.iter_mut().chain(of_overlay);
-        for state in states.filter(|state| state.nav_by_rts == rts) {
-            let idle_from = state.idle_from.min(now);
-            *state = State { nav: 0, nav_by_rts: 0, idle_from, ..*state };
-            self.next = None;
-        }
+        self.next = None;
+        self.for_each_state(|state| {
+            if state.nav_by_rts == rts {
+                let idle_from = state.idle_from.min(now);
+                *state = State { nav: 0, nav_by_rts: 0, idle_from, ..*state };
+            }
+        });
     }
 }

@@ -116,12 +116,17 @@ impl Slots {
     /// Sets one backoff. Places that are `late`, [`OUT`] there and else zero, are left out of the
     /// smallest numbers.
     pub(super) fn set(&mut self, place: usize, end: i32, takes_part: bool, late: &[i32]) {
-        self.participants -= usize::from(self.takes_part(place));
+        let (took_part, old_end) = (self.takes_part(place), self.ends[place]);
+        self.participants -= usize::from(took_part);
         self.participants += usize::from(takes_part);
         self.ends[place] = end;
         self.last = self.last.max(end);
         self.bars[place] = if takes_part { 0 } else { OUT };
-        self.renew(place / BLOCK, late);
+        // A transmitter sets its backoff several times before it contends again.
+        let is_same = took_part == takes_part && (!takes_part || old_end == end);
+        if !is_same {
+            self.renew(place / BLOCK, late);
+        }
     }
 
     /// Computes the smallest number of a block anew.
