@@ -396,10 +396,13 @@ impl<'w> Simulation<'w> {
         let node = self.network.access.node(cell, radio);
         // The category of which the radio has as many frames as it takes.
         let mut full = None;
+        // Owners take notice of these frames, and of all packets from outside.
+        let is_doubtful = fate == Fate::RetryLimit || !self.world.cells[cell].acknowledges;
         for id in packets {
-            let is_noticed = self.network.access.sent(cell, node, *id, fate, cx);
             let packet = self.network.access.radios.packet(cell, *id);
             let (category, via) = (cx.owners.category(packet), packet.via);
+            let is_noticed = (is_doubtful || packet.is_from_outside())
+                && self.network.access.sent(cell, node, *id, fate, cx);
             if !is_noticed && full == Some(category) {
                 continue;
             }

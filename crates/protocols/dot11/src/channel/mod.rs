@@ -347,10 +347,11 @@ impl<P: Copy> Machine for Channel<P> {
         }
         let contender = self.contender(radio.0, mpdu.category);
         debug_assert!(self.config.phy.supports(mpdu.mode), "{:?}", mpdu.mode);
-        let (phy, limits, txop) =
-            (self.config.phy, self.config.aggregation, self.edca(contender).txop);
-        let longest = (!txop.is_zero()).then_some(txop);
-        let room = |mode| Room::new(phy, mode, longest, limits);
+        let (phy, limits, edca) = (self.config.phy, self.config.aggregation, &self.edca);
+        let room = |mode| {
+            let txop = edca[contender as usize % edca.len()].txop;
+            Room::new(phy, mode, (!txop.is_zero()).then_some(txop), limits)
+        };
         let own = &mut self.contenders[contender as usize];
         own.push(mpdu, room);
         // More frames for a batch that contends already change no access.
