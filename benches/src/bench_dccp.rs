@@ -12,7 +12,7 @@ use path::{FLOWS, Path};
 use serde_json::Value;
 use std::fs;
 use std::process::Command;
-use xtask::shell::{Outcome, WITH_KERNEL_CC, cargo, note, root, run_aside};
+use xtask::shell::{Outcome, WITH_KERNEL_CC, cargo, note, root, run, run_aside};
 use xtask::workspace;
 
 /// Options of `bench-dccp`.
@@ -27,6 +27,9 @@ pub(crate) struct Options {
     /// Measure the unoptimised build.
     #[arg(long)]
     debug: bool,
+    /// Instead: memory and time of so many connections of one endpoint inside UDP.
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["record", "quick"])]
+    connections: Option<usize>,
 }
 
 /// Round-trip times without a queue.
@@ -37,6 +40,10 @@ const ATTEMPTS: usize = 3;
 /// Measures every path, and prints or records the page.
 pub(crate) fn bench(options: &Options) -> Outcome {
     let profile: &[&str] = if options.debug { &[] } else { &["--release"] };
+    if let Some(count) = options.connections {
+        let example = ["--package", "fairwave-dccp-host", "--example", "connections", "--"];
+        return run(cargo(&[&["run"], profile, &example, &[&count.to_string()]].concat()));
+    }
     run_aside(cargo(&[&["build", "-p", "fairwave-cli", WITH_KERNEL_CC], profile].concat()))?;
     let before = load();
     let mut rows = Vec::new();

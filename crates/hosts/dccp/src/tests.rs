@@ -2,6 +2,7 @@
 
 mod attack;
 mod flood;
+mod many;
 mod memory;
 mod path;
 
