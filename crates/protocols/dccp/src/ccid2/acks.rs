@@ -3,8 +3,8 @@
 use super::NUMDUPACK;
 use fairwave_wire::dccp::Seq48;
 
-/// The ratio of new connections (RFC 4340 section 11.3), and the minimum here, which RFC 4341
-/// section 6.1.2 permits.
+/// The ratio of new connections (RFC 4340 section 11.3), and the minimum here for windows of two
+/// packets or more, which RFC 4341 section 6.1.2 permits.
 const MIN: u32 = 2;
 
 /// Maximum number of this end's data packets that one acknowledgement may stand for.
@@ -90,8 +90,11 @@ impl AckRatio {
         self.fit(cwnd);
     }
 
-    /// At least two acknowledgements a window (RFC 4341 section 6.1.2).
+    /// At least two acknowledgements a window (RFC 4341 section 6.1.2), or one for its only packet.
     pub(super) fn fit(&mut self, cwnd: u32) {
-        self.ratio = self.ratio.min(cwnd.div_ceil(2).max(MIN));
+        // A receiver may wait for as many packets as the ratio without a limit of time, as Linux's
+        // does: a window of one packet would then move by the sender's timeout alone.
+        let min = MIN.min(cwnd);
+        self.ratio = self.ratio.clamp(min, cwnd.div_ceil(2).max(min));
     }
 }

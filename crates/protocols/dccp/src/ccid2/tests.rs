@@ -223,6 +223,11 @@ fn the_ack_ratio_follows_the_acknowledgements() {
     assert_eq!(acks.get(), 2);
     acks.on_window(40);
     assert_eq!(acks.get(), 2);
+    // The only packet of a window is acknowledged, the first of two need not be.
+    acks.fit(1);
+    assert_eq!(acks.get(), 1);
+    acks.fit(2);
+    assert_eq!(acks.get(), 2);
 }
 
 /// A reordered acknowledgement is none that is lost.

@@ -171,9 +171,14 @@ impl<P: Payload> Connection<P> {
             let Packet { ecn, options, .. } = packet;
             let (seq, kind) = (header.seq, header.kind);
             tx.on_feedback(now, &Feedback { seq, kind, ack, ecn: *ecn, options });
-            if let Some(ratio) = tx.ack_ratio() {
-                self.features.state(Feature::AckRatio, ratio.into());
-            }
+        }
+        self.state_wanted_ack_ratio();
+    }
+
+    /// States the Ack Ratio that congestion control wants.
+    pub(super) fn state_wanted_ack_ratio(&mut self) {
+        if let Some(ratio) = self.tx.as_ref().and_then(|tx| tx.ack_ratio()) {
+            self.features.state(Feature::AckRatio, ratio.into());
         }
     }
 

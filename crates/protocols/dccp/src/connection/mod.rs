@@ -482,6 +482,7 @@ impl<P: Payload> Machine for Connection<P> {
         }
         if let Some(tx) = self.tx.as_mut().filter(|tx| is_due(tx.deadline())) {
             tx.wake(now);
+            self.state_wanted_ack_ratio();
         }
         if let Some(rx) = self.rx.as_mut().filter(|rx| is_due(rx.deadline())) {
             rx.wake(now);

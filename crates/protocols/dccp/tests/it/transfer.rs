@@ -107,6 +107,37 @@ fn a_long_burst_of_loss_is_survived() {
     assert_eq!(pair.got(B), [datagram(101, 10)]);
 }
 
+/// After an outage the window is one packet. Its receiver acknowledges by the Ack Ratio, some without
+/// a limit of time, so that a ratio of two would leave the window at one.
+#[test]
+fn after_an_outage_the_only_packet_of_a_window_is_acknowledged() {
+    let clean = Wire { delay: MS(20), ..Wire::default() };
+    let line = Line::symmetric(Seed(1), clean);
+    let mut pair = Pair::with_profiles(Default::default(), [5, 6], line, standard());
+    pair.open();
+    let mut n = 0;
+    let mut run_for = |pair: &mut Pair, time| {
+        while pair.a.queued() < 50 {
+            pair.input(A, Input::Send(datagram(n, 1000)));
+            n += 1;
+        }
+        pair.run_for(time);
+    };
+    run_for(&mut pair, MS(500));
+    assert_eq!(pair.b.feature(Side::Remote, Feature::AckRatio), 2);
+    pair.line.set_wire(A, Wire { loss: 1.0, ..clean });
+    run_for(&mut pair, Duration::from_secs(3));
+    assert_eq!(pair.a.stats().sender.unwrap().cwnd, Some(1));
+    pair.line.set_wire(A, clean);
+    let got = pair.got(B).len();
+    while pair.got(B).len() == got {
+        run_for(&mut pair, MS(1));
+    }
+    assert_eq!(pair.b.feature(Side::Remote, Feature::AckRatio), 1, "{pair:?}");
+    run_for(&mut pair, Duration::from_secs(1));
+    assert_eq!(pair.b.feature(Side::Remote, Feature::AckRatio), 2, "{pair:?}");
+}
+
 /// What waits too long in the send queue is dropped and told.
 #[test]
 fn old_data_are_dropped() {
