@@ -5,6 +5,7 @@
 mod dccp;
 mod guest;
 mod measure;
+mod shake;
 mod soc;
 
 pub(crate) use guest::Guest;
@@ -27,6 +28,8 @@ pub(crate) enum Show {
     Soc,
     /// `fairwave fairness` and `fairwave probe` over such radios, with a clock that steps
     Measure,
+    /// `fairwave shake` over such a radio and a wired link, through suspends and roams
+    Shake,
 }
 
 /// Boots a guest, and prints its results.
@@ -36,6 +39,7 @@ pub(crate) fn vm(show: Show) -> Outcome {
         Show::Dccp => dccp::dccp(),
         Show::Soc => soc::soc(),
         Show::Measure => measure::measure(),
+        Show::Shake => shake::shake(),
     }
 }
 
