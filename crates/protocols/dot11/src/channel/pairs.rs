@@ -33,7 +33,7 @@ impl Pair {
 /// The receivers of one radio.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    /// In the order in which they were first sent something.
+    /// In the order of the receivers.
     pub(super) list: Vec<Pair>,
     /// For each radio up to the last one of the list: its place there, or [`NOWHERE`]. Stations,
     /// which send to the access point only, are many, so that not every radio has all others.
@@ -60,10 +60,12 @@ impl Pairs {
 
     #[cold]
     fn add(&mut self, to: u32) -> u32 {
-        let place = self.list.len() as u32;
-        self.list.push(Pair { to, ..Pair::default() });
+        let first = self.list.partition_point(|pair| pair.to < to);
+        self.list.insert(first, Pair { to, ..Pair::default() });
         self.places.resize(self.places.len().max(to as usize + 1), NOWHERE);
-        self.places[to as usize] = place;
-        place
+        for (place, pair) in self.list.iter().enumerate().skip(first) {
+            self.places[pair.to as usize] = place as u32;
+        }
+        first as u32
     }
 }
