@@ -120,7 +120,7 @@ impl Buffer {
             self.levels.push(i16::from(text.is_some()));
         }
         if let Some(text) = text {
-            let (_, bytes) = self.known.get(text, |text| ByteArray::from(&**text));
+            let bytes = self.known.get(text, || (text.clone(), ByteArray::from(&**text)));
             self.texts.push(bytes.clone());
         }
     }

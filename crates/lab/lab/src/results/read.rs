@@ -108,7 +108,14 @@ fn read_column(reader: &SerializedFileReader<File>, index: usize) -> Result<Valu
     }
     if textual {
         let mut known = Recurring::new();
-        let mut text = |bytes: ByteArray| Ok(known.get(bytes.as_utf8()?, |_| ()).0.clone());
+        let mut text = |bytes: ByteArray| {
+            let text = bytes.as_utf8()?;
+            let new = || {
+                let shared: Arc<str> = text.into();
+                (shared.clone(), shared)
+            };
+            Ok(known.get(text, new).clone())
+        };
         let texts: Result<Vec<_>, ParquetError> =
             texts.into_iter().map(|value| value.map(&mut text).transpose()).collect();
         return Ok(Values::Texts(texts?));

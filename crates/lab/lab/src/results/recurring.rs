@@ -6,11 +6,18 @@ use std::sync::Arc;
 /// Different texts, each with a value that is made once.
 #[derive(Debug)]
 pub(super) struct Recurring<V> {
-    all: Vec<(Arc<str>, V)>,
+    all: Vec<Known<V>>,
     places: BTreeMap<Arc<str>, usize>,
-    /// Place of the last text. Names come in the same order in each interval, or several times in
-    /// a row, so that the next one is nearly always there or behind it.
+    /// Place of the last text.
     last: usize,
+}
+
+#[derive(Debug)]
+struct Known<V> {
+    text: Arc<str>,
+    value: V,
+    /// Place of the other text that followed it the last time.
+    follower: usize,
 }
 
 impl<V> Recurring<V> {
@@ -19,25 +26,34 @@ impl<V> Recurring<V> {
         Self { all: Vec::new(), places: BTreeMap::new(), last: 0 }
     }
 
-    /// A text and its value, which `make` makes if the text is new.
-    pub(super) fn get(&mut self, text: &str, make: impl FnOnce(&Arc<str>) -> V) -> &(Arc<str>, V) {
-        let behind = if self.last + 1 < self.all.len() { self.last + 1 } else { 0 };
-        let is_at = |place: &usize| self.all.get(*place).is_some_and(|(known, _)| **known == *text);
-        let expected = [behind, self.last].into_iter().find(is_at);
-        self.last = expected.unwrap_or_else(|| self.place(text, make));
-        &self.all[self.last]
+    /// The value of a text; `make` makes it, and a text to keep, if the text is new.
+    pub(super) fn get(&mut self, text: &str, make: impl FnOnce() -> (Arc<str>, V)) -> &V {
+        // Names come in the same order in each interval, or several times in a row.
+        let expected = self.all.get(self.last).map(|last| [last.follower, self.last]);
+        let is_at = |place: &usize| is_same(&self.all[*place].text, text);
+        let found = expected.and_then(|places| places.into_iter().find(is_at));
+        let place = found.unwrap_or_else(|| self.place(text, make));
+        if place != self.last {
+            self.all[self.last].follower = place;
+            self.last = place;
+        }
+        &self.all[place].value
     }
 
-    fn place(&mut self, text: &str, make: impl FnOnce(&Arc<str>) -> V) -> usize {
+    fn place(&mut self, text: &str, make: impl FnOnce() -> (Arc<str>, V)) -> usize {
         if let Some(place) = self.places.get(text) {
             return *place;
         }
-        let text: Arc<str> = text.into();
-        let value = make(&text);
+        let (text, value) = make();
         self.places.insert(text.clone(), self.all.len());
-        self.all.push((text, value));
+        self.all.push(Known { text, value, follower: 0 });
         self.all.len() - 1
     }
+}
+
+/// Whether texts are equal. Most that are lie in the same place.
+fn is_same(a: &str, b: &str) -> bool {
+    core::ptr::eq(a, b) || a == b
 }
 
 #[cfg(test)]
@@ -49,11 +65,11 @@ mod tests {
         let mut texts = Recurring::new();
         let mut made = Vec::new();
         for text in ["a", "b", "c", "a", "b", "c", "c", "a", "d", "b"] {
-            let (known, value) = texts.get(text, |text| {
-                made.push(text.to_string());
-                text.len()
+            let value = texts.get(text, || {
+                made.push(text);
+                (text.into(), text.to_owned())
             });
-            assert_eq!((&**known, *value), (text, 1));
+            assert_eq!(value, text);
         }
         assert_eq!(made, ["a", "b", "c", "d"]);
     }
