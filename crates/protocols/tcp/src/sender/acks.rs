@@ -42,10 +42,10 @@ impl<P: Payload> Sender<P> {
         observed
     }
 
-    /// Takes an ACK without a congestion mark if it can concern no data, as of an end that only
-    /// receives: most segments that it gets are data with the same ACK. Returns whether it did. RACK
-    /// looks at the D-SACKs of every ACK.
-    pub(crate) fn takes_idle_ack(&mut self) -> bool {
+    /// Handles an ACK without a congestion mark at an end that has sent nothing, which it cannot
+    /// concern: most segments that such an end gets are data with the same ACK. Returns false if the
+    /// end has sent something, or if RACK is on, which looks at the D-SACKs of every ACK.
+    pub(crate) fn handles_idle_ack(&mut self) -> bool {
         let is_idle = self.buffer.next() == 0 && self.rack.is_none() && !self.peer.is_closed();
         if is_idle {
             self.check_app_limited();
