@@ -1,6 +1,7 @@
 //! `cargo xtask bench-dccp`: CCID 3 by the code of `fairwave dccp`, and the kernel's TCP with Reno
 //! and CUBIC, over the same emulated paths, each with the simulator's figure.
 
+mod connections;
 mod page;
 mod path;
 
@@ -12,7 +13,7 @@ use path::{FLOWS, Path};
 use serde_json::Value;
 use std::fs;
 use std::process::Command;
-use xtask::shell::{Outcome, WITH_KERNEL_CC, cargo, note, root, run, run_aside};
+use xtask::shell::{Outcome, WITH_KERNEL_CC, cargo, note, root, run_aside};
 use xtask::workspace;
 
 /// Options of `bench-dccp`.
@@ -41,8 +42,7 @@ const ATTEMPTS: usize = 3;
 pub(crate) fn bench(options: &Options) -> Outcome {
     let profile: &[&str] = if options.debug { &[] } else { &["--release"] };
     if let Some(count) = options.connections {
-        let example = ["--package", "fairwave-dccp-host", "--example", "connections", "--"];
-        return run(cargo(&[&["run"], profile, &example, &[&count.to_string()]].concat()));
+        return connections::bench(count, profile);
     }
     run_aside(cargo(&[&["build", "-p", "fairwave-cli", WITH_KERNEL_CC], profile].concat()))?;
     let before = load();

@@ -1,8 +1,10 @@
 //! Memory and time of many connections of one endpoint inside UDP over the loopback: each is
-//! opened from a socket of its own, carries 500 bytes, and the same bytes back. The clients are
-//! other processes.
+//! opened from a socket of its own, carries 500 bytes, and the same bytes back.
 //!
-//! `cargo run --release -p fairwave-dccp-host --example connections -- 10000`
+//! `serve COUNT` prints its address and, once all are open, the figures. `open COUNT ADDRESS` has
+//! clients, which close when standard input ends.
+//!
+//! `cargo xtask bench-dccp --connections 10000` runs both.
 
 #![allow(clippy::print_stdout, reason = "a program of its own")]
 
@@ -13,15 +15,12 @@ mod run {
     use std::error::Error;
     use std::io::{Read, stdin};
     use std::net::SocketAddr;
-    use std::process::{Child, Command, Stdio};
     use std::sync::Arc;
     use std::{env, fs};
     use tokio::runtime::Builder;
     use tokio::sync::Semaphore;
     use tokio::task::JoinSet;
 
-    /// Clients of a process, each of which has four files.
-    const A_PROCESS: usize = 2_000;
     /// Handshakes of a process at one time.
     const TOGETHER: usize = 16;
     /// The server's port of DCCP.
@@ -33,9 +32,11 @@ mod run {
         let words: Vec<String> = env::args().skip(1).collect();
         let runtime = Builder::new_current_thread().enable_all().build()?;
         match &words[..] {
-            [count] => runtime.block_on(serve(count.parse()?)),
-            [count, to] => runtime.block_on(open(count.parse()?, to.parse()?)),
-            _ => Err("usage: connections COUNT".into()),
+            [mode, count] if mode == "serve" => runtime.block_on(serve(count.parse()?)),
+            [mode, count, to] if mode == "open" => {
+                runtime.block_on(open(count.parse()?, to.parse()?))
+            }
+            _ => Err("usage: connections serve COUNT | open COUNT ADDRESS".into()),
         }
     }
 
@@ -64,12 +65,9 @@ mod run {
         let port = Port::open(&Request { max_connections, max_half_open, ..request })?;
         let to = port.address()?;
         let server = Endpoint::new(port)?;
-        let mut processes = Vec::new();
         let (mut echoes, mut began) = (JoinSet::new(), None);
         let (before, clock) = (resident()?, server.now());
-        for first in (0..count).step_by(A_PROCESS) {
-            processes.push(clients(A_PROCESS.min(count - first), to)?);
-        }
+        println!("{to}");
         for _ in 0..count {
             let accepted = server.accept().await.ok_or("the endpoint is over")?;
             began.get_or_insert(server.now());
@@ -88,16 +86,7 @@ mod run {
             server.cookies(),
             server.counts(),
         );
-        for mut process in processes {
-            drop(process.stdin.take());
-            process.wait()?;
-        }
         Ok(())
-    }
-
-    fn clients(count: usize, to: SocketAddr) -> Outcome<Child> {
-        let mut command = Command::new(env::current_exe()?);
-        Ok(command.args([count.to_string(), to.to_string()]).stdin(Stdio::piped()).spawn()?)
     }
 
     async fn client(to: SocketAddr, turn: Arc<Semaphore>) -> Outcome<(Endpoint, Connection)> {
