@@ -14,12 +14,15 @@ const HEAD: &str = include_str!("dccp.md");
 /// Marker in [`HEAD`] that the table replaces.
 const TABLE: &str = "<!-- table -->\n";
 /// The columns of the table.
-const COLUMNS: [&str; 10] = [
+const COLUMNS: [&str; 13] = [
     "sender",
     "receiver",
     "IP",
     "CCID",
+    "loss, %",
     "Mbps received",
+    "of Linux to Linux",
+    "at equal RTT",
     "sent",
     "p at the receiver",
     "p at the sender",
@@ -30,13 +33,14 @@ const COLUMNS: [&str; 10] = [
 const SIZE: f64 = 1_400.0;
 
 const PROGRAMS: [&str; 4] = ["ip", "nft", "tc", "tcpdump"];
-const MODULES: [&str; 9] = [
+const MODULES: [&str; 10] = [
     "drivers/net/veth",
     "net/sched/sch_netem",
     "crypto/crc32c_generic",
     "lib/libcrc32c",
     "net/netfilter/nfnetlink",
     "net/netfilter/nf_tables",
+    "net/netfilter/nft_numgen",
     "net/dccp/dccp",
     "net/dccp/dccp_ipv4",
     "net/dccp/dccp_ipv6",
@@ -65,18 +69,21 @@ pub(super) fn dccp() -> Outcome {
 
 /// The page: a table of the lines that begin with `=`, then the other lines unchanged.
 fn text(printed: &str) -> Result<String, String> {
-    let (mut table, mut rest) = (String::new(), String::new());
+    let (mut runs, mut rest) = (Vec::new(), String::new());
     // The terminal is cleared before the first line, so the mark may be preceded by escape codes.
     for line in printed.lines().filter_map(|line| Some(line.split_once(MARK)?.1.trim_end())) {
         if let Some(run) = line.strip_prefix("= ") {
-            wrong(run).map_or(Ok(()), |why| Err(format!("{why}: `{run}`")))?;
-            table.push_str(&row(run).ok_or_else(|| format!("no figures in `{run}`"))?);
+            runs.push(Run::read(run).ok_or_else(|| format!("figures are missing: `{run}`"))?);
         } else if let Some(title) = line.strip_prefix("# ") {
             rest.push_str(&format!("```\n\n## {title}\n\n```\n"));
         } else {
             rest.push_str(&format!("{}\n", line.replace('\t', "    ")));
         }
     }
+    for run in &runs {
+        run.wrong().map_or(Ok(()), |why| Err(format!("{why}: {run:?}")))?;
+    }
+    let table: String = runs.iter().map(|run| run.row(&runs)).collect();
     let head = COLUMNS.join(" | ");
     let rule = "|---".repeat(COLUMNS.len());
     let head = format!("| {head} |\n{rule}|\n");
@@ -84,51 +91,131 @@ fn text(printed: &str) -> Result<String, String> {
     Ok(format!("{page}\n## The runs\n\n```\n{rest}```\n"))
 }
 
-/// The error of a run: it did not end well, the two ends of TFRC know different loss event rates,
-/// or the received rate is far from the throughput equation's.
-fn wrong(run: &str) -> Option<String> {
-    let words: Vec<&str> = run.split_whitespace().collect();
-    let [_, _, _, ccid, status, got, p_there, _, _, p, rtt] = words[..] else {
-        return Some("figures are missing".to_owned());
-    };
-    if status != "0" {
-        return Some(format!("exit code {status}"));
-    }
-    let number = |word: &str| word.parse::<f64>().ok().filter(|number| *number > 0.0);
-    if ccid != "3" {
-        return number(got).is_none().then(|| "nothing arrived".to_owned());
-    }
-    let [got, p_there, p, rtt] = [got, p_there, p, rtt].map(number);
-    let (Some(got), Some(there), Some(p), Some(rtt)) = (got, p_there, p, rtt) else {
-        return Some("p, the round-trip time or the rate is not known".to_owned());
-    };
-    let given = equation(p, rtt / 1e3);
-    if !(0.9..=1.1).contains(&(there / p)) {
-        return Some(format!("p is {p} at the sender and {there} at the receiver"));
-    }
-    // p and the round-trip time change during a run, and only their last values are known here, so
-    // the tolerance is wide.
-    (!(0.4..=2.5).contains(&(got / given))).then(|| format!("{got} Mbps, but {given} by RFC 5348"))
+/// Results of an end of a run; `None` for unknown values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct End {
+    mbps: Option<f64>,
+    /// Loss event rate at the end of the run.
+    p: Option<f64>,
+    rtt_ms: Option<f64>,
 }
 
-/// A table row for a run. Its words are sender, receiver, version of IP, CCID and exit status, then
-/// Mbps, p and round-trip time of the receiver and of the sender, with `-` for unknown values.
-fn row(run: &str) -> Option<String> {
-    let words: Vec<&str> = run.split_whitespace().collect();
-    let [sender, receiver, ip, ccid, status, got, p_there, _, sent, p, rtt] = words[..] else {
-        return None;
-    };
-    let name = |who| if who == "kernel" { "Linux" } else { "Fairwave" };
-    let given = match (p.parse::<f64>(), rtt.parse::<f64>()) {
-        (Ok(p), Ok(rtt)) if p > 0.0 && rtt > 0.0 => format!("{:.2}", equation(p, rtt / 1e3)),
-        _ => "-".to_owned(),
-    };
-    let ended = if status == "0" { String::new() } else { format!(" (exit code {status})") };
-    Some(format!(
-        "| {} | {} | {ip} | {ccid} | {got}{ended} | {sent} | {p_there} | {p} | {rtt} | {given} |\n",
-        name(sender),
-        name(receiver)
-    ))
+/// A run of the guest.
+#[derive(Clone, Debug, PartialEq)]
+struct Run {
+    sender: String,
+    receiver: String,
+    ip: String,
+    ccid: String,
+    /// Packets of data lost on the way, in per cent.
+    loss: String,
+    exit_code: i32,
+    at_receiver: End,
+    at_sender: End,
+}
+
+impl Run {
+    /// Reads the words of a line: sender, receiver, version of IP, CCID, loss and exit code, then
+    /// Mbps, p and round-trip time of the receiver and of the sender, with `-` for unknown values.
+    fn read(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [sender, receiver, ip, ccid, loss, exit_code, figures @ ..] = &words[..] else {
+            return None;
+        };
+        let end = |figures: &[&str]| {
+            let number = |place: usize| figures[place].parse().ok().filter(|number| *number > 0.0);
+            End { mbps: number(0), p: number(1), rtt_ms: number(2) }
+        };
+        let word = |word: &str| word.to_owned();
+        (figures.len() == 6).then_some(())?;
+        Some(Self {
+            sender: word(sender),
+            receiver: word(receiver),
+            ip: word(ip),
+            ccid: word(ccid),
+            loss: word(loss),
+            exit_code: exit_code.parse().ok()?,
+            at_receiver: end(&figures[..3]),
+            at_sender: end(&figures[3..]),
+        })
+    }
+
+    /// The error of a run: it did not end well, the two ends of TFRC know different loss event
+    /// rates, or the received rate is far from the throughput equation's. Without losses the queue
+    /// is the limit.
+    fn wrong(&self) -> Option<String> {
+        if self.exit_code != 0 {
+            return Some(format!("exit code {}", self.exit_code));
+        }
+        let Some(got) = self.at_receiver.mbps else {
+            return Some("nothing arrived".to_owned());
+        };
+        if self.ccid != "3" || self.loss == "0" {
+            return None;
+        }
+        let (Some(there), Some(p), Some(given)) =
+            (self.at_receiver.p, self.at_sender.p, self.given())
+        else {
+            return Some("p or the round-trip time is not known".to_owned());
+        };
+        if !(0.9..=1.1).contains(&(there / p)) {
+            return Some(format!("p is {p} at the sender and {there} at the receiver"));
+        }
+        // p and the round-trip time change during a run, and only their last values are known here,
+        // so the tolerance is wide.
+        let is_near = (0.4..=2.5).contains(&(got / given));
+        (!is_near).then(|| format!("{got} Mbps, but {given} by RFC 5348"))
+    }
+
+    /// The throughput equation's rate in Mbps for the last p and round-trip time at the sender.
+    fn given(&self) -> Option<f64> {
+        Some(equation(self.at_sender.p?, self.at_sender.rtt_ms? / 1e3))
+    }
+
+    /// The run between two kernels under the same conditions.
+    fn between_kernels<'a>(&self, all: &'a [Self]) -> Option<&'a Self> {
+        let conditions = |run: &Self| [&run.ip, &run.ccid, &run.loss].map(Clone::clone);
+        let mut kernels =
+            all.iter().filter(|run| run.sender == "kernel" && run.receiver == "kernel");
+        kernels.find(|run| conditions(run) == conditions(self))
+    }
+
+    /// The received rate over that between two kernels, and the same of the products of rate and
+    /// round-trip time: the rate of either CCID is inverse to that time.
+    fn ratios(&self, all: &[Self]) -> [Option<f64>; 2] {
+        let of = |run: &Self| Some((run.at_receiver.mbps?, run.at_sender.rtt_ms));
+        let Some((here, kernels)) = of(self).zip(self.between_kernels(all).and_then(of)) else {
+            return [None; 2];
+        };
+        let ratio = here.0 / kernels.0;
+        [Some(ratio), here.1.zip(kernels.1).map(|(here, there)| ratio * here / there)]
+    }
+
+    /// Its row in the table of all runs.
+    fn row(&self, all: &[Self]) -> String {
+        let name = |who: &str| if who == "kernel" { "Linux" } else { "Fairwave" }.to_owned();
+        let figure = |value: Option<f64>, decimals: usize| {
+            value.map_or("-".to_owned(), |value| format!("{value:.decimals$}"))
+        };
+        let (there, here) = (self.at_receiver, self.at_sender);
+        let [ratio, at_equal_rtt] = self.ratios(all);
+        let known = [
+            name(&self.sender),
+            name(&self.receiver),
+            self.ip.clone(),
+            self.ccid.clone(),
+            self.loss.clone(),
+            figure(there.mbps, 3),
+            figure(ratio, 2),
+            figure(at_equal_rtt, 2),
+            figure(here.mbps, 3),
+            figure(there.p, 5),
+            figure(here.p, 5),
+            figure(here.rtt_ms, 2),
+            figure(self.given(), 2),
+        ];
+        format!("| {} |\n", known.join(" | "))
+    }
 }
 
 /// The throughput equation in Mbps (RFC 5348 section 3.1, b = 1, t_RTO = 4 R).
@@ -144,26 +231,31 @@ mod tests {
     #[test]
     fn runs_become_rows_and_the_rest_is_kept() {
         let printed = "\u{1b}[2JDCCP kernel 6.1\r\nnoise\nDCCP # One\nDCCP   a\tb\n\
-                    DCCP = fairwave kernel 4 3 0 \
-                    2.9 0.01 - 3.0 0.01 40.0\n";
+                    DCCP = fairwave kernel 4 3 1 0 2.9 0.01 - 3.0 0.01 40.0\n\
+                    DCCP = kernel kernel 4 3 3 0 1.0 0.03 - 1.1 0.03 40.0\n\
+                    DCCP = kernel kernel 4 3 1 0 2.5 0.01 - 2.6 0.01 50.0\n";
         let page = text(printed).unwrap();
-        let row = "| Fairwave | Linux | 4 | 3 | 2.9 | 3.0 | 0.01 | 0.01 | 40.0 | 3.15 |\n";
+        let row = "| Fairwave | Linux | 4 | 3 | 1 | 2.900 | 1.16 | 0.93 | 3.000 | 0.01000 | \
+                   0.01000 | 40.00 | 3.15 |\n";
         assert!(page.contains(row), "{page}");
-        assert!(page.ends_with("```\nkernel 6.1\n```\n\n## One\n\n```\n  a    b\n```\n"), "{page}");
+        let end = "```\nkernel 6.1\n```\n\n## One\n\n```\n  a    b\n```\n";
+        assert!(page.ends_with(end), "{page}");
         assert!(text("DCCP = too few\n").is_err());
     }
 
     #[test]
-    fn a_run_that_is_not_as_it_should_be_is_told() {
-        let good = "fairwave kernel 4 3 0 2.9 0.0101 - 3.0 0.01 40.0";
+    fn a_run_that_is_not_as_it_should_be_is_reported() {
+        let wrong = |run: &str| Run::read(run).expect("all words").wrong();
+        let good = "fairwave kernel 4 3 1 0 2.9 0.0101 - 3.0 0.01 40.0";
         assert_eq!(wrong(good), None);
-        assert_eq!(wrong("kernel fairwave 4 2 0 2.9 - - 3.0 - -"), None);
+        assert_eq!(wrong("kernel fairwave 4 2 1 0 2.9 - - 3.0 - -"), None);
+        assert_eq!(wrong("kernel fairwave 4 3 0 0 4.7 - - 4.8 - 60.0"), None);
         for bad in [
-            "fairwave kernel 4 3 1 2.9 0.0101 - 3.0 0.01 40.0",
-            "fairwave kernel 4 3 0 2.9 0.02 - 3.0 0.01 40.0",
-            "fairwave kernel 4 3 0 0.9 0.01 - 3.0 0.01 40.0",
-            "fairwave kernel 4 3 0 2.9 - - 3.0 0.01 40.0",
-            "kernel fairwave 4 2 0 - - - 3.0 - -",
+            "fairwave kernel 4 3 1 1 2.9 0.0101 - 3.0 0.01 40.0",
+            "fairwave kernel 4 3 1 0 2.9 0.02 - 3.0 0.01 40.0",
+            "fairwave kernel 4 3 1 0 0.9 0.01 - 3.0 0.01 40.0",
+            "fairwave kernel 4 3 1 0 2.9 - - 3.0 0.01 40.0",
+            "kernel fairwave 4 2 1 0 - - - 3.0 - -",
         ] {
             assert!(wrong(bad).is_some(), "{bad}");
         }

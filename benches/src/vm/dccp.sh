@@ -9,20 +9,23 @@ printf 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' > /etc/passwd
 printf 'root:x:0:\nnogroup:x:65534:\n' > /etc/group
 hostname guest; cd /tmp
 ip() { /bin/ip "$@"; }
-for module in veth sch_netem crc32c_generic libcrc32c nfnetlink nf_tables dccp dccp_ipv4 dccp_ipv6; do insmod /modules/$module.ko; done
+for module in veth sch_netem crc32c_generic libcrc32c nfnetlink nf_tables nft_numgen dccp dccp_ipv4 dccp_ipv6; do insmod /modules/$module.ko; done
 say() { echo "DCCP $*"; }
 # In the background `ip` is called itself, so that signals go to the program and not to a shell.
 ours() { ip netns exec ours "$@"; }
 theirs() { ip netns exec theirs "$@"; }
-# Waits for a line in a file, at most ten seconds.
+# Waits for a line in a file, at most thirty seconds.
 await() {
-    left=100
+    left=300
     until grep -q "$1" "$2" 2> /dev/null; do
         left=$((left - 1)); [ $left -gt 0 ] || { say "waited in vain for '$1' in $2"; cat "$2"; return 1; }
         usleep 100000
     done
 }
-SECONDS_EACH=20
+SECONDS_EACH=15
+SECONDS_WITH_GAP=20
+# The emulated processor carries this.
+RATE=5mbit
 SIZE=1400
 MARK=33
 
@@ -35,8 +38,12 @@ network() {
         ip -n $1 address add fd79::$3/64 dev $2 nodad
         ip -n $1 link set $2 up
     done
-    # The kernel answers whatever a raw socket gets a copy of, too: with a Reset, as it knows no
-    # such connection. What it sends itself has no mark, and is dropped.
+}
+# The kernel answers whatever a raw socket gets a copy of, too: with a Reset, as it knows no such
+# connection. What it sends itself has no mark, and is dropped unless it is an end of the connection.
+filter() {
+    ours nft delete table inet fairwave 2> /dev/null
+    [ $1 = kernelkernel ] && return 0
     ours nft -f - << END
 table inet fairwave {
     chain output {
@@ -46,52 +53,128 @@ table inet fairwave {
 }
 END
 }
-# 20 ms each way, and a loss of 1 % on the way of the data: $1 is the namespace that sends them.
+# 20 ms each way. On the way of the data, from namespace $1 to $2, there are $RATE, with a queue, and a
+# loss of $3 %: each hundredth packet of data or each thirty-third one is dropped, so that all runs have
+# the same losses.
 path() {
     for end in "ours v0" "theirs v1"; do
-        set -- $1 $end
-        loss=; [ $1 = $2 ] && loss="loss 1%"
-        ip netns exec $2 tc qdisc replace dev $3 root netem delay 20ms $loss limit 10000 || return 1
+        set -- $1 $2 $3 $end
+        rate=; [ $1 = $4 ] && rate="rate $RATE"
+        ip netns exec $4 tc qdisc replace dev $5 root netem delay 20ms $rate limit 30 || return 1
+        $4 nft delete table inet lossy 2> /dev/null
     done
+    case $3 in 0) return 0 ;; 1) each=100 ;; 3) each=33 ;; esac
+    $2 nft -f - << END
+table inet lossy {
+    chain input {
+        type filter hook input priority -1
+        meta l4proto 33 meta length > 500 numgen inc mod $each == $((each - 1)) drop
+    }
+}
+END
 }
 # Address of "ours" or "theirs" in a family.
 address() { case $1$2 in ours4) echo 10.79.0.1 ;; ours6) echo fd79::1 ;; theirs4) echo 10.79.0.2 ;; *) echo fd79::2 ;; esac; }
-# Keeps the first packets of a connection.
+# Keeps the first $1 packets of a connection that the filter $2 selects.
 capture() {
-    /bin/ip netns exec theirs tcpdump -Z root -i v1 -l -nn -v -t -c 10 ip proto 33 or ip6 proto 33 > captured 2> captured.err & capturing=$!
+    /bin/ip netns exec theirs tcpdump -Z root -i v1 -l -nn -vv -t -c $1 "ip proto 33 or ip6 proto 33" ${2:+and "$2"} > captured 2> captured.err & capturing=$!
     await listening captured.err
 }
-captured() { kill $capturing 2> /dev/null; wait $capturing 2> /dev/null; cat captured; }
+captured() { kill $capturing 2> /dev/null; wait $capturing 2> /dev/null; sed 's/^/DCCP /' captured; }
+# CloseReq, Close and Reset over IPv4.
+ENDS='(ip[28] & 0x1e) >= 10 and (ip[28] & 0x1e) <= 14'
 
-# One run: sender and receiver are "ours" (Fairwave) or "theirs" (the kernel).
-run_one() {
-    sender=$1 receiver=$2 family=$3 ccid=$4
-    say "# $(name $sender) to $(name $receiver), IPv$family, CCID $ccid"
-    to=$(address $([ $receiver = kernel ] && echo theirs || echo ours) $family)
-    case $sender$receiver in
-        fairwavekernel) path ours ;;
-        kernelfairwave) path theirs ;;
+# Namespace of the sender and the receiver.
+side() { [ $1 = fairwave ] && echo ours || echo theirs; }
+# Starts a receiver, which is in namespace "theirs" unless it is Fairwave.
+receive() {
+    : > receiver
+    case $1 in
+        kernel) /bin/ip netns exec theirs dccp-run receive $2 5001 $3 > receiver 2>&1 & receiving=$!; await listens receiver ;;
+        fairwave) /bin/ip netns exec ours fairwave dccp serve --once --port 5001 --mark $MARK > receiver 2>&1 & receiving=$!; await Listening receiver ;;
     esac
-    capture || return 1
-    : > receiver; : > sender
-    case $receiver in
-        kernel) /bin/ip netns exec theirs dccp-run receive $family 5001 $ccid > receiver 2>&1 & receiving=$!; await listens receiver || return 1 ;;
-        fairwave) /bin/ip netns exec ours fairwave dccp serve --once --port 5001 --mark $MARK > receiver 2>&1 & receiving=$!; await Listening receiver || return 1 ;;
+}
+# Starts a sender, for $4 s.
+send() {
+    : > sender
+    case $1 in
+        kernel) /bin/ip netns exec $(other $5) dccp-run send $2 5001 $3 $4 $SIZE > sender 2>&1 & sending=$! ;;
+        fairwave) /bin/ip netns exec ours fairwave dccp send $2 --port 5001 --mark $MARK --ccid $3 --for "$4 s" --size $SIZE > sender 2>&1 & sending=$! ;;
     esac
-    case $sender in
-        kernel) theirs dccp-run send $to 5001 $ccid $SECONDS_EACH $SIZE > sender 2>&1 ;;
-        fairwave) ours fairwave dccp send $to --port 5001 --mark $MARK --ccid $ccid --for "$SECONDS_EACH s" --size $SIZE > sender 2>&1 ;;
-    esac
-    status=$?
-    # A receiver that hears nothing more is told to end.
+}
+other() { [ $1 = ours ] && echo theirs || echo ours; }
+# A receiver that hears nothing more is told to end.
+received() {
     left=80; while kill -0 $receiving 2> /dev/null && [ $left -gt 0 ]; do left=$((left - 1)); usleep 100000; done
     kill $receiving 2> /dev/null; wait $receiving 2> /dev/null
-    captured | sed 's/^/DCCP /'
-    say "sender ($(name $sender)):"; tail -8 sender | sed 's/^/DCCP   /'
-    say "receiver ($(name $receiver)):"; tail -8 receiver | sed 's/^/DCCP   /'
-    say "= $sender $receiver $family $ccid $status $(figures)"
-    return 0
 }
+
+# One run: sender and receiver are Fairwave, in namespace "ours", or the kernel.
+run_one() {
+    sender=$1 receiver=$2 family=$3 ccid=$4 loss=$5
+    say "# $(name $sender) to $(name $receiver), IPv$family, CCID $ccid, loss $loss %"
+    at=$(side $receiver)
+    filter $sender$receiver
+    path $(other $at) $at $loss && capture 10 || return 1
+    receive $receiver $family $ccid || return 1
+    send $sender $(address $at $family) $ccid $SECONDS_EACH $at
+    wait $sending; status=$?
+    received
+    # The handshake is the same at each loss.
+    if [ $loss = 1 ]; then captured; else captured > /dev/null; fi
+    say "sender ($(name $sender)):"; tail -4 sender | sed 's/^/DCCP   /'
+    say "receiver ($(name $receiver)):"; tail -4 receiver | sed 's/^/DCCP   /'
+    say "= $sender $receiver $family $ccid $loss $status $(figures)"
+}
+
+# The link goes down for 3 s in the middle of a run without losses, and up again.
+handover() {
+    sender=$1 receiver=$2 ccid=$3
+    say "# The link is down for 3 s: $(name $sender) to $(name $receiver), CCID $ccid"
+    at=$(side $receiver)
+    filter $sender$receiver
+    path $(other $at) $at 0 || return 1
+    receive $receiver 4 $ccid || return 1
+    send $sender $(address $at 4) $ccid $SECONDS_WITH_GAP $at
+    await "$(at_second 8)" receiver || return 1
+    ip -n ours link set v0 down; sleep 3; ip -n ours link set v0 up
+    wait $sending; status=$?
+    received
+    say "sender ($(name $sender)):"; seconds_of sender
+    say "receiver ($(name $receiver)):"; seconds_of receiver
+    [ $status = 0 ] || { say "it ended with $status"; cat sender; return 1; }
+    grep "$(at_second $((SECONDS_WITH_GAP - 1)))" receiver | grep -vq " 0.000 Mbps" || { say "nothing arrives any more"; return 1; }
+}
+at_second() { echo "^$1 s:\| $1\.[0-9] s:"; }
+# Rates by second, and the last line.
+seconds_of() {
+    say "  Mbps by second: $(sed -n '/datagrams/d; s/^.*s: \([0-9.]*\) Mbps.*/\1/p' $1 | tr '\n' ' ')"
+    grep -E "(sent|received) [0-9]* datagrams" $1 | sed 's/^/DCCP   /'
+}
+
+# Ends of connections, other than that a sender has sent all: $1 ends first, by signal $2.
+ending() {
+    sender=$1 receiver=$2 who=$3 signal=$4
+    say "# $5: $(name $sender) to $(name $receiver), CCID 3"
+    at=$(side $receiver)
+    filter ours; path $(other $at) $at 0 && capture 6 "$ENDS" || return 1
+    receive $receiver 4 3 || return 1
+    send $sender $(address $at 4) 3 60 $at
+    await "$(at_second 3)" receiver || return 1
+    case $who in sender) kill -$signal $sending ;; receiver) kill -$signal $receiving; wait $receiving ;; esac
+    # A server that is started anew does not know the connection.
+    [ $signal$receiver = KILLfairwave ] && { receive fairwave 4 3 || return 1; }
+    # Both are over well before the sender's time is.
+    left=250; while kill -0 $sending 2> /dev/null && [ $left -gt 0 ]; do left=$((left - 1)); usleep 100000; done
+    [ $left -gt 0 ] || { say "the sender goes on"; cat sender; return 1; }
+    wait $sending; say "the sender ended with $?"
+    [ $signal$receiver = KILLfairwave ] && kill -INT $receiving
+    received
+    captured
+    say "sender ($(name $sender)):"; tail -2 sender | sed 's/^/DCCP   /'
+    say "receiver ($(name $receiver)):"; tail -2 receiver | sed 's/^/DCCP   /'
+}
+
 name() { [ $1 = kernel ] && echo "Linux $(uname -r)" || echo Fairwave; }
 # Mbps that the receiver got, p and rtt (ms) of both ends as they say at the end; "-" for none.
 figures() {
@@ -107,7 +190,7 @@ figures() {
 # What a connection that cannot be ends with.
 refused() {
     say "# Connections that the kernel refuses"
-    path ours
+    filter ours; path ours theirs 0
     ours fairwave dccp send 10.79.0.2 --port 9 --mark $MARK --for "1 s" 2>&1 | sed 's/^/DCCP port without a listener: /'
     /bin/ip netns exec theirs dccp-run receive 4 5001 3 > receiver 2>&1 & receiving=$!; await listens receiver || return 1
     ours fairwave dccp send 10.79.0.2 --port 5001 --service nope --mark $MARK --for "1 s" 2>&1 | sed 's/^/DCCP other service: /'
@@ -115,15 +198,24 @@ refused() {
     return 0
 }
 
+pairs() {
+    for pair in "kernel kernel" "fairwave kernel" "kernel fairwave"; do run_one $pair $1 $2 $3 || return 1; done
+}
+
 run() {
     say "kernel $(uname -r)"
     network || return 1
-    for ccid in 2 3; do
-        for family in 4 6; do
-            run_one fairwave kernel $family $ccid || return 1
-            run_one kernel fairwave $family $ccid || return 1
-        done
+    for loss in 0 1 3; do
+        for ccid in 2 3; do pairs 4 $ccid $loss || return 1; done
     done
+    for ccid in 2 3; do pairs 6 $ccid 1 || return 1; done
+    for ccid in 2 3; do
+        for pair in "kernel kernel" "fairwave kernel" "kernel fairwave"; do handover $pair $ccid || return 1; done
+    done
+    ending fairwave kernel receiver TERM "The receiver's process ends" || return 1
+    ending kernel fairwave receiver INT "The receiver is interrupted" || return 1
+    ending kernel fairwave sender TERM "The sender's process ends" || return 1
+    ending kernel fairwave receiver KILL "The receiver is killed and started anew" || return 1
     refused
 }
 if run; then echo "GUEST passed"; else echo "GUEST failed"; fi

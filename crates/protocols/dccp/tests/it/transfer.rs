@@ -107,8 +107,8 @@ fn a_long_burst_of_loss_is_survived() {
     assert_eq!(pair.got(B), [datagram(101, 10)]);
 }
 
-/// After an outage the window is one packet. Its receiver acknowledges by the Ack Ratio, some without
-/// a limit of time, so that a ratio of two would leave the window at one.
+/// After an outage the window is one packet. Its receiver acknowledges by the Ack Ratio, some
+/// without a limit of time, so that a ratio of two would leave the window at one.
 #[test]
 fn after_an_outage_the_only_packet_of_a_window_is_acknowledged() {
     let clean = Wire { delay: MS(20), ..Wire::default() };
