@@ -255,11 +255,8 @@ impl Group {
                 winners.push(self.members[place] * categories + category as u32);
             });
         }
-        self.others(all).for_each(|contender| {
-            if self.access(all, contender) <= now {
-                winners.push(contender);
-            }
-        });
+        let due = self.others(all).filter(|contender| self.access(all, *contender) <= now);
+        due.for_each(|contender| winners.push(contender));
     }
 
     /// Changes all states, those of the overlay included.
