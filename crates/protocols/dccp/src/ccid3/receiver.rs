@@ -57,9 +57,9 @@ pub struct Receiver {
     /// The counter when feedback was sent last; `None` before the first data packet.
     last_counter: Option<u8>,
     had_data: bool,
-    /// No data have arrived since the last feedback, which then has nothing to report: a receive
-    /// rate of zero would be the sender's limit (RFC 5348 section 6.1).
-    has_reported: bool,
+    /// Data have arrived since the last feedback, and count in the receive rate. Without them there
+    /// is no feedback: a rate of zero would be the sender's limit (RFC 5348 section 6.1).
+    has_unreported_data: bool,
     /// Bytes a data packet carries on average.
     segment_bytes: f64,
     /// The largest receive rate reported.
@@ -100,7 +100,7 @@ impl Receiver {
             counter: 0,
             last_counter: None,
             had_data: false,
-            has_reported: false,
+            has_unreported_data: false,
             segment_bytes: 0.0,
             target: 0.0,
             p: 0.0,
@@ -130,7 +130,7 @@ impl Receiver {
 
     /// Notes data that arrived as number `seq`, newer than all before or not.
     fn take_data(&mut self, now: Instant, counter: u8, bytes: u32, newest: bool) {
-        self.has_reported = false;
+        self.has_unreported_data = true;
         let bytes_f = f64::from(bytes);
         if let Some(since) = self.begins_anew.take() {
             self.last_counter = Some(counter);
@@ -140,7 +140,7 @@ impl Receiver {
                 self.due = true;
             } else {
                 // Feedback follows a round trip later, with a receive rate of that time.
-                self.meter.restart(now);
+                self.restart_meter(now);
             }
         } else if self.had_data {
             self.meter.take(u64::from(bytes));
@@ -222,16 +222,21 @@ impl Receiver {
                 self.target = 0.0;
                 self.p = 0.0;
                 self.due = false;
-                self.meter.restart(now);
+                self.restart_meter(now);
                 self.begins_anew = self.had_data.then_some(now);
             }
         }
     }
 
+    /// Leaves out of the receive rate what has arrived until now.
+    fn restart_meter(&mut self, now: Instant) {
+        self.meter.restart(now);
+        self.has_unreported_data = false;
+    }
+
     /// Whether there are observations to report.
     fn has_news(&self) -> bool {
-        let has_data = self.had_data && !self.has_reported;
-        has_data && self.begins_anew.is_none() && !self.watch.withholds()
+        self.has_unreported_data && self.begins_anew.is_none() && !self.watch.withholds()
     }
 
     fn push_intervals(&self, options: &mut Options) {
@@ -338,7 +343,7 @@ impl crate::ccid::Receiver for Receiver {
         self.reported_rate = Some(x_recv);
         self.p = self.history.p(View::default());
         self.last_counter = Some(self.counter);
-        (self.due, self.has_reported) = (false, true);
+        (self.due, self.has_unreported_data) = (false, false);
         let elapsed = now.since(self.newest_at).as_micros() / 10;
         let elapsed = u32::try_from(elapsed).unwrap_or(u32::MAX);
         push(options, Value::ElapsedTime(elapsed));
@@ -387,7 +392,7 @@ impl crate::ccid::Receiver for Receiver {
         }
         if matches!(handover, Handover::Ended { .. }) {
             if self.config.remedies.leave_out && self.had_data {
-                self.meter.restart(now);
+                self.restart_meter(now);
             }
             if self.config.remedies.restart {
                 self.history.forget_events();

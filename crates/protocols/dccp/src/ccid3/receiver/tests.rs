@@ -217,3 +217,32 @@ fn the_first_interval_is_what_is_asked_for() {
     assert_eq!(reported, loss_report(None, Profile::Rfc5348));
     assert!(measured != counted && reported != counted, "{measured}, {reported}");
 }
+
+/// A handover that leaves out what came before it: an acknowledgement for another reason has no
+/// feedback, whether data came before its end or within a round trip of it.
+#[test]
+fn data_that_a_handover_leaves_out_are_not_reported() {
+    let begin = |receiver: &mut Receiver| {
+        arrive(receiver, at(0), 0, 0, Some(1_000));
+        assert!(!feedback(receiver, at(0)).is_empty());
+        arrive(receiver, at(10), 1, 0, Some(1_000));
+    };
+    let ended = Handover::Ended { free: None };
+    let with = |remedies| Receiver::new(ReceiverConfig { remedies, ..Default::default() });
+
+    let mut alone = with(Remedies { leave_out: true, ..Remedies::default() });
+    begin(&mut alone);
+    alone.on_handover(at(20), ended);
+    assert!(feedback(&mut alone, at(30)).is_empty());
+    arrive(&mut alone, at(40), 2, 0, Some(1_000));
+    assert!(!feedback(&mut alone, at(50)).is_empty());
+
+    let mut told = with(Remedies { notify: true, ..Remedies::default() });
+    begin(&mut told);
+    told.on_handover(at(15), Handover::Started);
+    told.on_handover(at(20), ended);
+    arrive(&mut told, at(30), 2, 0, Some(1_000));
+    assert!(feedback(&mut told, at(40)).is_empty());
+    arrive(&mut told, at(300), 3, 2, Some(1_000));
+    assert!(!feedback(&mut told, at(310)).is_empty());
+}
