@@ -79,7 +79,7 @@ enum Verb {
     Gen,
     /// Build the documentation site in target/site; a link that leads nowhere is an error.
     Site,
-    /// Make packages in target/package and try them.
+    /// Make packages and try them; most are in target/package, wheels in target/python/wheels.
     Package {
         /// Their kinds.
         #[arg(value_enum, default_values = ["deb", "static"])]

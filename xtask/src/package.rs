@@ -25,7 +25,7 @@ pub(crate) fn deb() -> Outcome {
         let version = ["install", "cargo-deb", "--locked", "--quiet", "--version", CARGO_DEB];
         run_aside(cargo(&[&version[..], &["--root", &tools]].concat()))?;
     }
-    let place = empty(&workspace::target().join("package"))?;
+    let place = empty(&workspace::target().join("package/deb"))?;
     let built = workspace::target().join("release/fairwave").display().to_string();
     let man = place.join("man").display().to_string();
     run(command(&built, &["man", "--quiet", "--out", &man]))?;

@@ -1,6 +1,6 @@
 //! The Python package: format, types, and tests with the build of the suite.
 
-use crate::package::empty;
+use crate::package::{TINY, empty};
 use crate::shared::Shared;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ pub(crate) fn wheel() -> Outcome {
     run_aside(command("python3", &["-m", "venv", &clean.to_string_lossy()]))?;
     let python = clean.join("bin/python").display().to_string();
     run(command(&python, &["-m", "pip", "install", "--quiet", &wheel.to_string_lossy()]))?;
-    let scenario = root().join("crates/cli/tests/data/tiny.toml").display().to_string();
+    let scenario = root().join(TINY).display().to_string();
     run(command(&python, &["-I", "-c", FIRST, &scenario]))?;
     // The command's keeper is the script of this environment, started again.
     let fairwave = clean.join("bin/fairwave").display().to_string();

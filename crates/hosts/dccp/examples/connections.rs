@@ -46,9 +46,10 @@ mod run {
 
     /// Resident memory of this process in bytes.
     fn resident() -> Outcome<usize> {
-        let statm = fs::read_to_string("/proc/self/statm")?;
-        let pages: usize = statm.split(' ').nth(1).ok_or("no figure")?.parse()?;
-        Ok(pages * 4_096)
+        let status = fs::read_to_string("/proc/self/status")?;
+        let figure = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = figure.and_then(|line| line.trim().strip_suffix(" kB")).ok_or("no figure")?;
+        Ok(kib.parse::<usize>()? * 1_024)
     }
 
     /// Returns the first data to their sender; the connection stays open.

@@ -255,7 +255,7 @@ impl Driver {
     }
 
     fn step(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // First: an input that comes once the state was looked at has this task run again.
+        // Registered first, so that an input that arrives during this step wakes the task again.
         self.shared.with(|state| state.driver = Some(cx.waker().clone()));
         self.alarm.expire(cx)?;
         self.follow()?;

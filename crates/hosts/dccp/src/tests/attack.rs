@@ -164,7 +164,7 @@ fn blind(random: &mut Stream, port: Option<u16>) -> Vec<u8> {
     }
 }
 
-/// Sends to the server as the applications there receive, until it is told to end. Returns the
+/// Sends to the server as the applications there receive, until `progress` is false. Returns the
 /// number of packets sent, and of those that are no packets of DCCP.
 fn attack(to: SocketAddr, progress: &Receiver<bool>) -> (u64, u64) {
     let mut random = Seed(1).stream("blind");
@@ -303,7 +303,7 @@ fn whole(client: u8, received: &[Received]) -> usize {
     data.iter().filter(|data| number(data) < CONTENT).count()
 }
 
-/// The connections without an attacker on their path come to no harm; those with one end. All
+/// The connections without an attacker on their path come to no harm. All
 /// packets that are no DCCP are counted, and floods make no more than eight connections.
 #[test]
 fn attackers_harm_no_connection_whose_path_they_are_not_on() {

@@ -25,7 +25,8 @@ pub struct Ancillary {
     pub len: usize,
     /// The sender, if its address is one of IP.
     pub from: Option<SocketAddr>,
-    /// The address that it was sent to.
+    /// The address of this host to answer from: the one that it was sent to, or, of a broadcast,
+    /// that of the interface.
     pub to: Option<IpAddr>,
     /// Its differentiated services and ECN byte.
     pub class: Option<u8>,
@@ -80,7 +81,7 @@ impl Default for Slots {
 }
 
 /// Takes the arrived datagrams, as many as there are parts of `each` bytes in `buffer`, at most
-/// [`BATCH`]. Their information goes to `told`, which is cleared.
+/// [`BATCH`]. Their information goes to `reported`, which is cleared.
 ///
 /// # Errors
 /// `WouldBlock` if nothing has arrived; the error of an earlier datagram of this socket.

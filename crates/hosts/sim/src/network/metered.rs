@@ -100,13 +100,13 @@ impl Metered {
         if self.queues.len() == 1 { 0 } else { category as usize }
     }
 
-    /// One of the queues, which had this number of packets, has acted.
+    /// Updates the count after an operation on one queue, which had this number of packets.
     fn acted(&mut self, class: usize, before: u32) {
         self.touched |= 1 << class;
         self.waiting = self.waiting - before + self.queues[class].len();
     }
 
-    /// Any of the queues has acted.
+    /// Updates the count after an operation on any of the queues.
     fn recount(&mut self) {
         self.touched = u8::MAX >> (u8::BITS as usize - self.queues.len());
         self.waiting = self.queues.iter().map(Discipline::len).sum();

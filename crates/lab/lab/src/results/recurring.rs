@@ -51,7 +51,7 @@ impl<V> Recurring<V> {
     }
 }
 
-/// Whether texts are equal. Most that are lie in the same place.
+/// Whether texts are equal. Equal ones mostly share their memory.
 fn is_same(a: &str, b: &str) -> bool {
     core::ptr::eq(a, b) || a == b
 }

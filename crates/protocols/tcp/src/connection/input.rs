@@ -157,7 +157,7 @@ impl<P: Payload> Connection<P> {
             self.set_window(header, window);
         }
         let ece = header.flags.ece && self.agreed.ecn;
-        if !ece && self.tx.handles_idle_ack() {
+        if !ece && self.tx.take_idle_ack() {
             return;
         }
         let mut ranges = [(0, 0); 4];

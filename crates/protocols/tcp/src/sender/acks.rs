@@ -45,7 +45,7 @@ impl<P: Payload> Sender<P> {
     /// Handles an ACK without a congestion mark at an end that has sent nothing, which it cannot
     /// concern: most segments that such an end gets are data with the same ACK. Returns false if
     /// the end has sent something, or if RACK is on, which looks at the D-SACKs of every ACK.
-    pub(crate) fn handles_idle_ack(&mut self) -> bool {
+    pub(crate) fn take_idle_ack(&mut self) -> bool {
         let is_idle = self.buffer.next() == 0 && self.rack.is_none() && !self.peer.is_closed();
         if is_idle {
             self.check_app_limited();
