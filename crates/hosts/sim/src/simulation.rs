@@ -396,7 +396,7 @@ impl<'w> Simulation<'w> {
         let node = self.network.access.node(cell, radio);
         // The category of which the radio has as many frames as it takes.
         let mut full = None;
-        // Owners take notice of these frames, and of all packets from outside.
+        // Owners hear only of frames that may not have arrived, and of packets from outside.
         let is_doubtful = fate == Fate::RetryLimit || !self.world.cells[cell].acknowledges;
         for id in packets {
             let packet = self.network.access.radios.packet(cell, *id);

@@ -1,7 +1,7 @@
-//! Attackers over sockets of UDP: blind ones, and such on the path of a connection.
+//! Blind attackers and attackers on the path of a connection, over UDP sockets.
 //!
-//! DCCP inside UDP has no checksum of its own (RFC 6773 section 3.3), so that every change of a
-//! packet gets as far as the parser.
+//! DCCP inside UDP has no checksum of its own (RFC 6773 section 3.3), so that every changed packet
+//! reaches the parser.
 
 use super::*;
 use crate::{Cookies, Endpoint, Ignored};
@@ -52,8 +52,8 @@ fn send(to: SocketAddr, client: u8, patience: Option<Duration>) -> Option<(End, 
     let all_sent = (0..=CONTENT)
         .all(|number| connection.send(content(client, number), patience).is_ok() && !is_late());
     if patience.is_some() {
-        // Its attacker may have ended it, or stalled it: after a forged packet with a number far
-        // ahead, those of the peer are too old for as long as the peer sends few.
+        // Its attacker may have ended or stalled it: after a forged packet with a number far ahead,
+        // the peer's own packets lie below the sequence window.
         endpoint.close().expect("the socket works");
         return None;
     }
@@ -145,7 +145,7 @@ fn mutated(random: &mut Stream, packet: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A packet of somebody who sees no others, for a connection of a port, or for none.
+/// A packet of a blind attacker, from the port of a connection or from any.
 fn blind(random: &mut Stream, port: Option<u16>) -> Vec<u8> {
     let (any, number) = (random.next_u64() as u16, random.next_u64());
     let ports = [port.unwrap_or(any), PORT];
@@ -245,8 +245,7 @@ impl Relay {
     }
 }
 
-/// Passes all packets, and adds one to each that is sent without regard to it but for its ports:
-/// that of an attacker elsewhere who forges the addresses.
+/// Passes all packets, and adds to each one of a blind attacker who forges its addresses and ports.
 fn spoofing() -> Change {
     let mut random = Seed(2).stream("spoofing");
     Box::new(move |packet| {
@@ -303,8 +302,8 @@ fn whole(client: u8, received: &[Received]) -> usize {
     data.iter().filter(|data| number(data) < CONTENT).count()
 }
 
-/// The connections without an attacker on their path come to no harm. All
-/// packets that are no DCCP are counted, and floods make no more than eight connections.
+/// Connections without an attacker on their path deliver everything and close in order. All packets
+/// that are not DCCP are counted, and a flood makes at most eight half-open connections.
 #[test]
 fn attackers_harm_no_connection_whose_path_they_are_not_on() {
     let at = Addressee::Anybody(SocketAddr::new([127, 0, 0, 1].into(), PORT));

@@ -13,7 +13,7 @@ pub(crate) struct Metered {
     queues: Box<[Queue<Queued>]>,
     /// Packets in all of them.
     waiting: u32,
-    /// Queues that may have dropped packets since the last were taken: a bit for each.
+    /// Queues that may hold dropped packets: a bit for each.
     touched: u8,
     looks_beside: bool,
     follows_weights: bool,

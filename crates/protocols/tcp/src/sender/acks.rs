@@ -42,9 +42,9 @@ impl<P: Payload> Sender<P> {
         observed
     }
 
-    /// Handles an ACK without a congestion mark at an end that has sent nothing, which it cannot
-    /// concern: most segments that such an end gets are data with the same ACK. Returns false if
-    /// the end has sent something, or if RACK is on, which looks at the D-SACKs of every ACK.
+    /// Handles an ACK without a congestion mark at an end that has sent nothing yet, as the
+    /// receiver of a download. Returns false, with nothing done, if the end has sent something, or
+    /// if RACK is on, which looks at the D-SACKs of every ACK.
     pub(crate) fn take_idle_ack(&mut self) -> bool {
         let is_idle = self.buffer.next() == 0 && self.rack.is_none() && !self.peer.is_closed();
         if is_idle {

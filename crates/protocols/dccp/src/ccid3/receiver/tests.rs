@@ -167,8 +167,8 @@ fn without_data_nothing_is_ever_due() {
     }
 }
 
-/// An acknowledgement for another reason, and a loss that packets without data show: a receive rate
-/// of zero held the sender at a packet in 64 s.
+/// Neither an acknowledgement for another reason nor a loss seen by packets without data reports a
+/// receive rate: zero held the sender at a packet in 64 s.
 #[test]
 fn without_data_since_the_last_feedback_there_is_none() {
     let mut receiver = Receiver::new(ReceiverConfig::default());
