@@ -463,7 +463,7 @@ fn a_handover_that_is_notified_leaves_rate_and_loss_event_rate_as_they_were() {
         pair.run_until(at(4_000));
         pair.dead.clear();
         notify(&mut pair, Handover::Ended { free: None });
-        pair.run_until(at(4_100));
+        pair.run_until(at(4_060));
         let after = sender(&pair);
         (after.rate.expect("TFRC has one") / before, after.loss_event_rate)
     };

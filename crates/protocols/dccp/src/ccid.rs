@@ -7,7 +7,7 @@
 
 use core::fmt;
 use fairwave_units::{BitRate, Duration, Instant};
-use fairwave_wire::dccp::{Kind, Options, Seq48};
+use fairwave_wire::dccp::{Kind, Options, Seq48, Value};
 use fairwave_wire::ipv4::Ecn;
 
 /// Number of a congestion control profile (RFC 4340 section 10, table 5).
@@ -68,6 +68,25 @@ pub struct Feedback<'a> {
     pub ecn: Ecn,
     /// All its options, those about the other half-connection too.
     pub options: &'a Options,
+}
+
+/// The unit of times in options (RFC 4340 section 13).
+pub(crate) const TICK: Duration = Duration::from_micros(10);
+
+/// Time for which the other end kept the packet that it acknowledges: Elapsed Time, or that of a
+/// Timestamp Echo (RFC 4340 sections 13.2 and 13.3).
+pub(crate) fn elapsed(options: &Options) -> Option<Duration> {
+    let mut elapsed = None;
+    for value in options.values() {
+        match value {
+            Value::ElapsedTime(ticks) => elapsed = Some(TICK * u64::from(ticks)),
+            Value::TimestampEcho { elapsed: ticks, .. } => {
+                elapsed = elapsed.or(Some(TICK * u64::from(ticks)));
+            }
+            _ => {}
+        }
+    }
+    elapsed
 }
 
 /// A packet of the other end that arrived.
@@ -183,6 +202,9 @@ pub trait Sender: fmt::Debug + Send {
 
     /// A packet with an acknowledgement number arrived.
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>);
+
+    /// The handshake took this round-trip time, and no data packet was sent so far.
+    fn on_handshake_rtt(&mut self, _now: Instant, _rtt: Duration) {}
 
     /// Time has come. Early or repeated calls do nothing.
     fn wake(&mut self, now: Instant);

@@ -10,7 +10,7 @@ use super::log::{Entry, Log};
 use super::notice::{Notifier, Phase};
 use super::receiver::DROPPED_PACKETS;
 use super::reported::{Reported, ReportedIntervals, Rules};
-use crate::ccid::{Ccid, Feedback, Handover, Permit, SenderStats, Sent};
+use crate::ccid::{Ccid, Feedback, Handover, Permit, SenderStats, Sent, elapsed};
 use crate::tfrc::average::{Method, N};
 use crate::tfrc::equation::loss_rate_for;
 use crate::tfrc::{self, Headers, InitialWindow, Profile, Remedies, Report, Sensitivity};
@@ -179,14 +179,9 @@ impl Sender {
 
     /// Reads the options for this sender; `newest` is the greatest number acknowledged.
     fn read_options(&mut self, options: &Options, ack: Seq48, newest: u64) -> OptionsRead {
-        let mut received = OptionsRead::default();
-        let tens = |units: u32| Duration::from_micros(10 * u64::from(units));
+        let mut received = OptionsRead { elapsed: elapsed(options), ..OptionsRead::default() };
         for value in options.values() {
             match value {
-                Value::ElapsedTime(units) => received.elapsed = Some(tens(units)),
-                Value::TimestampEcho { elapsed, .. } => {
-                    received.elapsed = received.elapsed.or(Some(tens(elapsed)));
-                }
                 Value::ReceiveRate(rate) => received.x_recv = Some(f64::from(rate)),
                 Value::LossEventRate(u32::MAX) => received.p = Some(0.0),
                 Value::LossEventRate(inverse) => received.p = Some(1.0 / f64::from(inverse.max(1))),
@@ -391,6 +386,10 @@ impl crate::ccid::Sender for Sender {
             }
         }
         self.take(now, &ReportedIntervals { ack, intervals, dropped }, &received);
+    }
+
+    fn on_handshake_rtt(&mut self, now: Instant, rtt: Duration) {
+        self.rate.take_rtt(now, rtt);
     }
 
     fn act(&mut self, now: Instant) {

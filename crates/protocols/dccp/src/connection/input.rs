@@ -2,7 +2,7 @@
 
 use super::{Connection, Control, DEFAULT_RTT, Event, Packet, State};
 use crate::Payload;
-use crate::ccid::{Arrived, Feedback};
+use crate::ccid::{Arrived, Feedback, elapsed};
 use crate::features::Feature;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::dccp::{DropCode, Header, Kind, ResetCode, Seq48, Side};
@@ -167,7 +167,13 @@ impl<P: Payload> Connection<P> {
         }
         self.arrivals.on_acknowledged(ack);
         self.widen_window();
+        let requested_at = self.requested_at.take();
         if let Some(tx) = &mut self.tx {
+            // The sender did not exist when the Request was sent. It knows later packets itself.
+            if let Some(at) = requested_at {
+                let kept = elapsed(&packet.options).unwrap_or(Duration::ZERO);
+                tx.on_handshake_rtt(now, now.since(at).saturating_sub(kept));
+            }
             let Packet { ecn, options, .. } = packet;
             let (seq, kind) = (header.seq, header.kind);
             tx.on_feedback(now, &Feedback { seq, kind, ack, ecn: *ecn, options });

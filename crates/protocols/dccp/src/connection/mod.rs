@@ -215,6 +215,8 @@ pub struct Connection<P: Payload> {
     retry_after: Duration,
     /// The retry timer's packet is to be sent now.
     retry: bool,
+    /// Time of a client's Request, if there was only one.
+    requested_at: Option<Instant>,
     /// Time at which the present state has lasted too long.
     give_up_at: Option<Instant>,
     time_wait: Option<Instant>,
@@ -260,6 +262,7 @@ impl<P: Payload> Connection<P> {
             retry_at: None,
             retry_after: config.retry_first,
             retry: false,
+            requested_at: None,
             give_up_at: None,
             time_wait: None,
             close_by: None,

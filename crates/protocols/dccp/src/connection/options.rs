@@ -1,13 +1,11 @@
 //! Options of packets: reads those that arrive (RFC 4340 section 5.8), adds those that are due.
 
 use super::{Connection, Packet, State};
+use crate::ccid::TICK;
 use crate::features::{Carrier, Failure, Feature, Features, Received};
 use crate::{Ccid, Payload};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::dccp::{Item, Kind, Options, ResetCode, Seq48, Side, Value};
-
-/// The unit of times in options (RFC 4340 section 13).
-const TICK: Duration = Duration::from_micros(10);
 
 /// Code and data of a Reset.
 pub(super) type Refusal = (ResetCode, [u8; 3]);

@@ -68,7 +68,11 @@ impl<P: Payload> Connection<P> {
     fn repeated(&mut self, now: Instant) -> Option<Packet<P>> {
         let ack = self.numbers.gsr;
         let kind = match self.state {
-            State::Request => Kind::Request { service: self.config.service },
+            State::Request => {
+                let is_first = self.numbers.gss.before(self.numbers.iss);
+                self.requested_at = is_first.then_some(now);
+                Kind::Request { service: self.config.service }
+            }
             State::PartOpen => Kind::Ack { ack },
             State::CloseReq => Kind::CloseReq { ack },
             State::Closing => Kind::Close { ack },

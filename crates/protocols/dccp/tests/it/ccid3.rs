@@ -8,7 +8,7 @@ use fairwave_dccp::tfrc::{Remedies, equation::throughput};
 use fairwave_dccp::{Ccid, Config, Event, Input, Standard};
 use fairwave_machine::line::End::{A, B};
 use fairwave_machine::line::{End, Line, Wire};
-use fairwave_units::{BitRate, Duration, Seed};
+use fairwave_units::{BitRate, Duration, Instant, Seed};
 use fairwave_wire::dccp::{Kind, Value};
 
 const PAYLOAD: usize = 629;
@@ -87,6 +87,40 @@ fn the_rate_is_that_of_the_equation() {
         let ratio = sent / fixed_point(rtt as f64 / 1000.0, loss);
         assert!((0.85..1.15).contains(&ratio), "loss {loss}, {rtt} ms: {ratio} (seed {seed})");
     }
+}
+
+/// Times in ms of the first two data packets of a connection with a round-trip time of 40 ms, whose
+/// first data packet is lost, and its first Request if `loses_request`.
+fn first_two(loses_request: bool) -> [u64; 2] {
+    let clean = Wire { delay: MS(20), ..Wire::default() };
+    let dead = Wire { loss: 1.0, ..clean };
+    let mut pair = pair(Line::symmetric(Seed(8), clean), Remedies::default());
+    if loses_request {
+        pair = self::pair(Line::new(Seed(8), dead, clean), Remedies::default());
+        pair.line.set_wire(A, clean);
+    }
+    while !pair.events.contains(&(A, Event::Established)) {
+        pair.run_for(MS(1));
+    }
+    pair.line.set_wire(A, dead);
+    send(&mut pair, A, 10);
+    pair.run_for(MS(1));
+    pair.line.set_wire(A, clean);
+    pair.run_for(Duration::from_secs(3));
+    let data = pair.sent.iter().filter(|(_, end, packet)| *end == A && packet.payload.is_some());
+    let times: Vec<_> = data.map(|(at, ..)| at.since(Instant::ZERO).as_millis()).collect();
+    [times[0], times[1]]
+}
+
+/// RFC 5348 section 4.2: with the handshake's round-trip time, four packets of 629 bytes go in the
+/// first one, whether or not feedback arrives. Without it there is a packet a second. A Response to
+/// one of several Requests gives no time.
+#[test]
+fn the_first_data_packet_may_be_lost() {
+    let [first, second] = first_two(false);
+    assert!(first == 40 && second <= 50, "{second}");
+    let [first, second] = first_two(true);
+    assert!(first == 1_040 && second > 1_300, "{second}");
 }
 
 /// Data both ways: acknowledgements ride on data or take numbers between them.
