@@ -2,6 +2,7 @@
 
 mod attack;
 mod flood;
+mod forgotten;
 mod many;
 mod memory;
 mod path;

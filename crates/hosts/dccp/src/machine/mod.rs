@@ -1,5 +1,6 @@
 //! The connections of one port as one state machine over datagrams.
 
+mod forgotten;
 mod listener;
 
 use crate::carry::{Over, Peer};
@@ -13,6 +14,7 @@ use fairwave_sockets::{Datagrams, Incoming, Outgoing};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::dccp::{Kind, Seq48};
 use fairwave_wire::seal::{Key, Tag};
+use forgotten::Forgotten;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
@@ -93,8 +95,8 @@ pub enum PortEvent {
     Ended(Id, End, Box<Account>),
 }
 
-/// The connections of one port. Damaged packets and those for other ports are counted and not
-/// answered.
+/// The connections of one port. Damaged packets and those for ports that it never had are counted
+/// and not answered.
 #[derive(Debug)]
 pub struct Connections {
     settings: Settings,
@@ -107,6 +109,7 @@ pub struct Connections {
     /// Answers to packets that belong to no connection.
     strays: VecDeque<Outgoing>,
     events: VecDeque<PortEvent>,
+    forgotten: Forgotten,
     /// Connections that others may replace.
     replaceable: Replaceable<Id>,
     opened: u64,
@@ -152,6 +155,7 @@ impl Connections {
             deadlines: BTreeSet::new(),
             strays: VecDeque::new(),
             events: VecDeque::new(),
+            forgotten: Forgotten::default(),
             replaceable: Replaceable::new(),
             opened: 0,
             is_stopping: false,
@@ -254,6 +258,7 @@ impl Connections {
             // The server may still know the connection before.
             config.local_port = EPHEMERAL | u16::from_be_bytes([g, h]);
         }
+        self.forgotten.note_port(config.local_port);
         Opening {
             now,
             number: Seq48::new(u64::from_be_bytes([0, 0, a, b, c, d, e, f])),
@@ -315,16 +320,14 @@ impl Connections {
         let known = self.by_peer.get(&peer).copied();
         let line = known.and_then(|id| self.lines.get_mut(&id).map(|line| (id, line)));
         let port = line.as_ref().map_or(self.settings.connection.local_port, |(_, it)| it.port());
-        if packet.header.destination_port != port {
-            self.ignored.foreign += 1;
-            return;
-        }
+        let is_here = packet.header.destination_port == port;
         match line {
-            Some((id, line)) if !(is_request && line.ended.is_some()) => {
+            Some((id, line)) if is_here && !(is_request && line.ended.is_some()) => {
                 line.take(now, packet);
                 self.touch(id);
             }
-            _ if self.settings.server.is_some() => self.ignored.foreign += 1,
+            _ if self.settings.server.is_some() => self.refuse(now, peer, packet),
+            _ if !is_here => self.ignored.foreign += 1,
             _ => self.welcome(now, peer, datagram.to, packet),
         }
     }
