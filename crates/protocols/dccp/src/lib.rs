@@ -63,6 +63,7 @@ mod profiles;
 mod queue;
 mod sequence;
 pub mod tfrc;
+mod wait;
 
 pub use ccid::Ccid;
 pub use config::{Config, Profiles};

@@ -3,14 +3,22 @@
 use super::NUMDUPACK;
 use fairwave_wire::dccp::Seq48;
 
-/// The ratio of new connections (RFC 4340 section 11.3), and the minimum here for windows of two
-/// packets or more, which RFC 4341 section 6.1.2 permits.
-const MIN: u32 = 2;
+/// The ratio of new connections (RFC 4340 section 11.3).
+const FIRST: u32 = 2;
+
+/// Minimum for a window of `cwnd` packets: two or more are required from four packets on (RFC 4341
+/// section 6.1.2). A receiver may wait for as many packets as the ratio without a limit of time, as
+/// Linux's does: the odd packet of a small window would wait for the next window.
+const fn min(cwnd: u32) -> u32 {
+    if cwnd < 4 { 1 } else { 2 }
+}
 
 /// Maximum number of this end's data packets that one acknowledgement may stand for.
 #[derive(Debug)]
 pub(super) struct AckRatio {
     ratio: u32,
+    /// The minimum for the present window.
+    min: u32,
     /// Packets of the other end: the greatest number, and which of the 64 up to it came.
     greatest: Option<Seq48>,
     came: u64,
@@ -23,7 +31,8 @@ pub(super) struct AckRatio {
 impl AckRatio {
     pub(super) const fn new() -> Self {
         Self {
-            ratio: MIN,
+            ratio: FIRST,
+            min: FIRST,
             greatest: None,
             came: 0,
             counted: 63,
@@ -81,7 +90,7 @@ impl AckRatio {
         } else {
             self.clean_windows += 1;
             let ratio = self.ratio;
-            if ratio > MIN && self.clean_windows >= cwnd / (ratio * ratio - ratio) {
+            if ratio > self.min && self.clean_windows >= cwnd / (ratio * ratio - ratio) {
                 self.ratio -= 1;
                 self.clean_windows = 0;
             }
@@ -90,11 +99,13 @@ impl AckRatio {
         self.fit(cwnd);
     }
 
-    /// At least two acknowledgements a window (RFC 4341 section 6.1.2), or one for its only packet.
+    /// Follows the window: at least two acknowledgements a window, or one for its only packet (RFC
+    /// 4341 section 6.1.2).
     pub(super) fn fit(&mut self, cwnd: u32) {
-        // A receiver may wait for as many packets as the ratio without a limit of time, as Linux's
-        // does: a window of one packet would then move by the sender's timeout alone.
-        let min = MIN.min(cwnd);
-        self.ratio = self.ratio.clamp(min, cwnd.div_ceil(2).max(min));
+        if self.ratio == self.min {
+            self.ratio = min(cwnd);
+        }
+        self.min = min(cwnd);
+        self.ratio = self.ratio.clamp(self.min, cwnd.div_ceil(2));
     }
 }

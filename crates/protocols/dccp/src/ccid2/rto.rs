@@ -1,7 +1,8 @@
 //! Round-trip time and timeout, as TCP has them (RFC 6298), without TCP's minimum timeout of a
 //! second (RFC 4341 section 5).
 
-use fairwave_units::Duration;
+use crate::wait::Wait;
+use fairwave_units::{Duration, Instant};
 
 /// Minimum timeout: that of acknowledgements that are delayed by 200 ms (RFC 4340 section 11.3).
 /// The RFC names none; with less, every delayed acknowledgement would look like a timeout.
@@ -16,17 +17,26 @@ pub(super) struct Rto {
     smoothed: Option<(Duration, Duration)>,
     /// Doublings since the last sample.
     backoff: u32,
+    wait: Wait,
 }
 
 impl Rto {
-    pub(super) fn sample(&mut self, rtt: Duration) {
+    pub(super) fn sample(&mut self, now: Instant, rtt: Duration) {
         self.backoff = 0;
+        let weight = self.smoothed.map_or(1.0, |_| 1.0 / 8.0);
+        self.wait.arrived(now, weight);
         self.smoothed = Some(match self.smoothed {
             None => (rtt, rtt / 2),
             Some((mean, deviation)) => {
                 ((mean * 7 + rtt) / 8, (deviation * 3 + mean.abs_diff(rtt)) / 4)
             }
         });
+    }
+
+    /// The host runs. The time for which feedback has waited for that is part of the round trip.
+    pub(super) fn act(&mut self, now: Instant) {
+        let waited = Duration::from_secs_f64(self.wait.end(now));
+        self.smoothed = self.smoothed.map(|(mean, deviation)| (mean + waited, deviation));
     }
 
     pub(super) fn back_off(&mut self) {

@@ -129,7 +129,7 @@ impl Ccid2Sender {
         if arrival.has_data && self.timed.is_some_and(|timed| !seq.before(timed)) {
             self.timed = None;
             if !arrival.was_lost {
-                self.rto.sample(now.since(arrival.at));
+                self.rto.sample(now, now.since(arrival.at));
             }
         }
         if marked && arrival.has_data {
@@ -197,6 +197,7 @@ impl Ccid2Sender {
                 self.credit -= self.cwnd;
                 self.cwnd = (self.cwnd + 1).min(CWND_MAX);
             }
+            self.acks.fit(self.cwnd);
         }
         self.window += reported.clean;
         if self.window >= self.cwnd {
@@ -327,6 +328,10 @@ impl Sender for Ccid2Sender {
 
     fn deadline(&self) -> Option<Instant> {
         self.timer
+    }
+
+    fn act(&mut self, now: Instant) {
+        self.rto.act(now);
     }
 
     fn needs_ack_vector(&self) -> bool {

@@ -6,6 +6,7 @@ use crate::ccid::{Arrived, Feedback, Permit, Receiver, Sender, Sent};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::dccp::{Arrival, DropCode, Dropped, Kind, Options, Seq48, Value};
 use fairwave_wire::ipv4::Ecn;
+use std::collections::VecDeque;
 
 const SIZE: u32 = 1000;
 
@@ -148,6 +149,37 @@ fn avoidance_grows_by_one_a_window() {
     }
 }
 
+/// Round trips from one loss to the next if each `each`th packet is lost and each other one is
+/// acknowledged at once.
+fn rounds_between_losses(each: u64) -> f64 {
+    let (mut script, mut acks) = (Script::new(), VecDeque::new());
+    let (mut now, mut began) = (0, None);
+    loop {
+        let first = script.next;
+        script.send(now, 100);
+        acks.extend((first..script.next).filter(|n| n % each != 0).map(|n| (now + 1_000, n)));
+        let (at, ack) = acks.pop_front().expect("some are in flight");
+        now = at;
+        let state = |n: u64| if n % each == 0 { Missing } else { Received };
+        let runs: Vec<_> = (0..ack.min(40)).map(|back| (state(ack - back), 1)).collect();
+        script.receive(now, ack, &runs);
+        match (script.sender.stats().congestion_events, began) {
+            (100, None) => began = Some(now),
+            (300, Some(began)) => return (now - began) as f64 / 1_000.0 / 200.0,
+            _ => {}
+        }
+    }
+}
+
+/// RFC 4341 section 5. Of a loss in 100 packets: two windows of 7, as the first growth is for a
+/// window without the loss, then 8, 9 and so on up to 15. Linux takes 8.0 and 4.7, as it counts
+/// packets acknowledged with the loss towards the next growth.
+#[test]
+fn a_window_with_a_loss_does_not_count_towards_growth() {
+    let found = [100, 33].map(rounds_between_losses);
+    assert!((9.3..9.7).contains(&found[0]) && (5.8..6.2).contains(&found[1]), "{found:?}");
+}
+
 /// RFC 6298 with a first sample of 100 ms: 100 + 4 * 50 = 300, but at least 400; then doubled.
 #[test]
 fn a_timeout_leaves_one_packet() {
@@ -223,11 +255,34 @@ fn the_ack_ratio_follows_the_acknowledgements() {
     assert_eq!(acks.get(), 2);
     acks.on_window(40);
     assert_eq!(acks.get(), 2);
-    // The only packet of a window is acknowledged, the first of two need not be.
-    acks.fit(1);
-    assert_eq!(acks.get(), 1);
-    acks.fit(2);
-    assert_eq!(acks.get(), 2);
+    // Each packet of a window below four, unless acknowledgements get lost.
+    for (cwnd, ratio) in [(3, 1), (1, 1), (2, 1), (3, 1), (4, 2), (3, 1)] {
+        acks.fit(cwnd);
+        assert_eq!(acks.get(), ratio, "{cwnd}");
+    }
+    acks.on_packet(seq(9), true);
+    acks.on_window(3);
+    assert_eq!(acks.get(), 2, "half of 3, rounded up");
+    acks.on_window(3);
+    assert_eq!(acks.get(), 1, "3 / (4 - 2) windows without loss");
+}
+
+/// RFC 6298: a first sample of 100 ms, then one of 60. The host ran 20 and 40 ms after the
+/// acknowledgements, so that samples up to then are 120 and 100 ms: (7 * 120 + 100) / 8 = 117.5.
+#[test]
+fn the_wait_of_an_acknowledgement_is_part_of_its_round_trip() {
+    let mut script = Script::new();
+    let rtt = |script: &Script| script.sender.stats().rtt.map(Duration::as_micros);
+    script.send(0, 4);
+    script.receive(100, 4, &[(Received, 4)]);
+    script.sender.act(at(120));
+    assert_eq!(rtt(&script), Some(120_000));
+    script.send(120, 1);
+    script.receive(180, 5, &[(Received, 5)]);
+    script.sender.act(at(220));
+    assert_eq!(rtt(&script), Some(117_500));
+    script.sender.act(at(400));
+    assert_eq!(rtt(&script), Some(117_500), "nothing waits");
 }
 
 /// A reordered acknowledgement is none that is lost.

@@ -5,16 +5,15 @@ mod config;
 mod limited;
 #[cfg(test)]
 mod tests;
-mod wait;
 
 use super::equation::throughput;
 use super::receive_set::ReceiveSet;
 use super::remedy::{SENSITIVE_Q, SENSITIVE_ROUNDS};
 use super::{Pacer, Profile, Remedies};
+use crate::wait::Wait;
 pub use config::{Headers, InitialWindow, SenderConfig};
 use fairwave_units::{Duration, Instant};
 use limited::DataLimited;
-use wait::Wait;
 
 /// The longest time between two packets, t_mbi, in seconds (RFC 5348, section 4.3).
 const T_MBI: f64 = 64.0;

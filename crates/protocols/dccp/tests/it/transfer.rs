@@ -138,6 +138,47 @@ fn after_an_outage_the_only_packet_of_a_window_is_acknowledged() {
     assert_eq!(pair.b.feature(Side::Remote, Feature::AckRatio), 2, "{pair:?}");
 }
 
+/// RFC 4341 section 6.1.2 requires a ratio of two or more from a window of four packets on. Below,
+/// the last packet of an odd number of packets is acknowledged at once, and not after 200 ms.
+#[test]
+fn odd_packets_of_small_windows_are_acknowledged_at_once() {
+    for cwnd in [2, 3] {
+        let clean = Wire { delay: MS(20), ..Wire::default() };
+        let line = Line::symmetric(Seed(1), clean);
+        let mut pair = Pair::with_profiles(Default::default(), [5, 6], line, standard());
+        pair.open();
+        pair.run_for(MS(500));
+        let send = |pair: &mut Pair, count: u32| {
+            (0..count).for_each(|n| pair.input(A, Input::Send(datagram(n, 1000))));
+        };
+        // Four lost packets leave a window of one, after a timeout. It grows again to the one that
+        // is tested.
+        let window = |pair: &Pair| pair.a.stats().sender.unwrap().cwnd.unwrap();
+        send(&mut pair, 4);
+        pair.run_for(MS(300));
+        pair.line.set_wire(A, Wire { loss: 1.0, ..clean });
+        send(&mut pair, 4);
+        pair.run_for(Duration::from_secs(2));
+        assert_eq!(window(&pair), 1);
+        pair.line.set_wire(A, clean);
+        // The lost Change is repeated.
+        pair.run_for(Duration::from_secs(5));
+        while window(&pair) < cwnd {
+            let full = window(&pair);
+            send(&mut pair, full);
+            pair.run_for(MS(300));
+        }
+        assert_eq!(window(&pair), cwnd);
+        assert_eq!(pair.b.feature(Side::Remote, Feature::AckRatio), 1, "{cwnd} packets");
+        let (began, sent) = (pair.now, pair.sent.len());
+        send(&mut pair, 1);
+        pair.run_for(MS(100));
+        let acks = pair.sent[sent..].iter().filter(|(_, end, _)| *end == B);
+        let after: Vec<_> = acks.map(|(at, ..)| at.since(began).as_millis()).collect();
+        assert_eq!(after, [20], "{cwnd} packets");
+    }
+}
+
 /// What waits too long in the send queue is dropped and told.
 #[test]
 fn old_data_are_dropped() {

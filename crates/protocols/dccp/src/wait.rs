@@ -3,14 +3,15 @@
 //! A round trip ends when the sender gets feedback (RFC 5348 section 4.3, step 1). Hosts state the
 //! time at which a packet reached the socket, as the receiver's half of a connection needs it. A
 //! program that runs late acts later than that, and its packets go later. With the time of the
-//! socket as the end of the round trip, such a sender may send a round trip's worth of packets each
-//! time it runs, which is less than X, and X follows the receive rate down to a packet per run.
+//! socket as the end of the round trip, such a sender of TFRC may send a round trip's worth of
+//! packets each time it runs, which is less than X, and X follows the receive rate down to a packet
+//! per run. To CCID 2 the wait is a part of its loop, which its timeout has to allow for.
 
 use fairwave_units::Instant;
 
 /// Feedback that the sender has not acted on, as weights of its samples in a moving average.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wait {
+pub(crate) struct Wait {
     weight: f64,
     /// Weighted sum of the times waited up to `since`, in seconds.
     waited: f64,
@@ -19,7 +20,7 @@ pub(super) struct Wait {
 
 impl Wait {
     /// Feedback arrived whose sample has this weight, from 0 to 1, in the average.
-    pub(super) fn arrived(&mut self, now: Instant, weight: f64) {
+    pub(crate) fn arrived(&mut self, now: Instant, weight: f64) {
         self.waited += self.weight * now.since(self.since).as_secs_f64();
         self.waited *= 1.0 - weight;
         self.weight = self.weight * (1.0 - weight) + weight;
@@ -27,7 +28,7 @@ impl Wait {
     }
 
     /// The sender acts. Returns the seconds by which the average grows.
-    pub(super) fn end(&mut self, now: Instant) -> f64 {
+    pub(crate) fn end(&mut self, now: Instant) -> f64 {
         let Self { weight, waited, since } = std::mem::take(self);
         if weight > 0.0 { waited + weight * now.since(since).as_secs_f64() } else { 0.0 }
     }
