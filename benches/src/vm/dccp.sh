@@ -122,8 +122,8 @@ run_one() {
     received
     # The handshake is the same at each loss.
     if [ $loss = 1 ]; then captured; else captured > /dev/null; fi
-    say "sender ($(name $sender)):"; tail -4 sender | sed 's/^/DCCP   /'
-    say "receiver ($(name $receiver)):"; tail -4 receiver | sed 's/^/DCCP   /'
+    say "sender ($(name $sender)):"; by_second sender Mbps X rtt; tail -2 sender | sed 's/^/DCCP   /'
+    say "receiver ($(name $receiver)):"; by_second receiver Mbps rtt; tail -2 receiver | sed 's/^/DCCP   /'
     say "= $sender $receiver $family $ccid $loss $status $(figures)"
 }
 
@@ -140,16 +140,21 @@ handover() {
     ip -n ours link set v0 down; sleep 3; ip -n ours link set v0 up
     wait $sending; status=$?
     received
-    say "sender ($(name $sender)):"; seconds_of sender
-    say "receiver ($(name $receiver)):"; seconds_of receiver
+    say "sender ($(name $sender)):"; by_second sender Mbps; summary sender
+    say "receiver ($(name $receiver)):"; by_second receiver Mbps; summary receiver
     [ $status = 0 ] || { say "it ended with $status"; cat sender; return 1; }
     grep "$(at_second $((SECONDS_WITH_GAP - 1)))" receiver | grep -vq " 0.000 Mbps" || { say "nothing arrives any more"; return 1; }
 }
 at_second() { echo "^$1 s:\| $1\.[0-9] s:"; }
-# Rates by second, and the last line.
-seconds_of() {
-    say "  Mbps by second: $(sed -n '/datagrams/d; s/^.*s: \([0-9.]*\) Mbps.*/\1/p' $1 | tr '\n' ' ')"
-    grep -E "(sent|received) [0-9]* datagrams" $1 | sed 's/^/DCCP   /'
+# The line with the sums of an end.
+summary() { grep -E "(sent|received) [0-9]* datagrams" $1 | sed 's/^/DCCP   /'; }
+# Values of an end by second: Mbps, X in Mbps, rtt in ms.
+by_second() {
+    file=$1; shift
+    for value in "$@"; do
+        found=$(values $file $value | cut -d' ' -f2 | tr '\n' ' ')
+        [ -z "$found" ] || say "  $value by second: $found"
+    done
 }
 
 # Ends of connections, other than that a sender has sent all: $1 ends first, by signal $2.
@@ -176,14 +181,19 @@ ending() {
 }
 
 name() { [ $1 = kernel ] && echo "Linux $(uname -r)" || echo Fairwave; }
-# Mbps that the receiver got, p and rtt (ms) of both ends as they say at the end; "-" for none.
+# Rates and round-trip times are means from this second on: the beginnings of two runs differ.
+FROM_SECOND=5
+# A line for each second of file $1 in which value $2 is known: the time in seconds, and the value.
+values() {
+    sed -n '/datagrams/d; s/^\(.* \)\{0,1\}\([0-9.][0-9.]*\) s: \(.*\)/\2 Mbps \3/p' $1 |
+        awk -v value=$2 '{ for (i = 2; i < NF; i++) if ($i == value) { print $1, $(i + 1); break } }'
+}
+mean() { values $1 $2 | awk -v from=$FROM_SECOND '$1 >= from { n++; sum += $2 } END { if (n) printf "%.4f", sum / n; else printf "-" }'; }
+# Of the receiver and of the sender: mean rate in Mbps, the last p, and mean rtt in ms; "-" for none.
 figures() {
     for file in receiver sender; do
-        rate=$(sed -n 's/.* s.*: \([0-9.]*\) Mbps.*/\1/p' $file | tail -1)
-        grep -q 'datagrams, ' $file && rate=$(sed -n 's/.*datagrams, .*: \([0-9.]*\) Mbps.*/\1/p' $file | tail -1)
-        last=$(grep 'at the end' $file | tail -1)
-        p=$(echo "$last" | sed -n 's/.* p \([0-9.]*\).*/\1/p'); rtt=$(echo "$last" | sed -n 's/.* rtt \([0-9.]*\) ms.*/\1/p')
-        echo -n "${rate:--} ${p:--} ${rtt:--} "
+        p=$(sed -n 's/.*at the end.* p \([0-9.]*\).*/\1/p' $file | tail -1)
+        echo -n "$(mean $file Mbps) ${p:--} $(mean $file rtt) "
     done
 }
 
