@@ -30,7 +30,8 @@ class Scheduler:
     packets are not reported until `weighed` reports that it has weight again.
     """
 
-    #: Time at which a packet may be sent though none may now; read after each method.
+    #: Time at which a packet may be sent though none may now; read after each method. When `next`
+    #: returns `None`, it is later than `now_ns`, or `None`.
     deadline_ns: int | None = None
 
     def joined(self, now_ns: int, backlog: Backlog, bytes: int) -> None:

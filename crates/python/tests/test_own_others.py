@@ -176,6 +176,77 @@ def test_a_host_without_packets(chosen, error, words):
         fw.run(CELL, seed=2, set=queue("Wrong"))
 
 
+#: Two hosts that share a link, whose queue a scheduler serves.
+WIRED = {
+    "duration": "1 s",
+    "node": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"}],
+    "link": [{"ends": ["a", "b"], "rate": "10 Mbps", "delay": "5 ms"}],
+    "flow": [
+        {"name": "up", "from": "a", "to": "b", "transport": "udp"}
+        | {"traffic": "cbr", "rate": "1 Mbps", "payload": "1000 B"}
+    ],
+}
+
+
+class Slots(fw.scheduler.Scheduler):
+    """Sends what waits in every other slot of 100 ms."""
+
+    waiting = 0
+
+    def joined(self, now_ns, backlog, bytes):
+        self.waiting = backlog.packets
+
+    def next(self, now_ns):
+        is_open = now_ns // 100_000_000 % 2 == 1
+        return 0 if self.waiting and is_open else None
+
+    def taken(self, now_ns, backlog, bytes):
+        self.waiting = backlog.packets
+
+
+def on_link(name):
+    """The setting that chooses the discipline of the link."""
+    return {"link.a-b.queue": f"{{ discipline = '{name}' }}"}
+
+
+@pytest.mark.parametrize("has_deadline", [False, True])
+def test_a_scheduler_may_leave_a_link_idle(has_deadline):
+    class Mine(Slots):
+        def next(self, now_ns):
+            chosen = super().next(now_ns)
+            if has_deadline:
+                self.deadline_ns = None if chosen == 0 else now_ns + 1_000_000
+            return chosen
+
+    fw.scheduler.register(Mine)
+    run = fw.run(WIRED, seed=1, set=on_link("Mine"))
+    # The packets of 100 ms wait, one every 8 ms. The last slot is open.
+    assert run.flows.to_pandas()["goodput_bps"][0] == 1e6
+    assert run.queues.to_pandas()["peak_packets"][0] in (12, 13, 14)
+
+
+def test_a_scheduler_may_never_send():
+    class Never(Slots):
+        def next(self, now_ns):
+            return None
+
+    fw.scheduler.register(Never)
+    assert fw.run(WIRED, seed=1, set=on_link("Never")).flows.to_pandas()["goodput_bps"][0] == 0
+
+
+@pytest.mark.parametrize(("setting", "scenario"), [(queue, CELL), (on_link, WIRED)])
+def test_a_deadline_that_has_passed(setting, scenario):
+    class Late(Slots):
+        deadline_ns = 5
+
+        def next(self, now_ns):
+            return None
+
+    fw.scheduler.register(Late)
+    with pytest.raises(ValueError, match=r"next\(\) = None at [0-9]+ with deadline_ns = 5: set"):
+        fw.run(scenario, seed=1, set=setting("Late"))
+
+
 def test_names_are_those_of_scenarios():
     fw.scheduler.register(Turns)
     fw.rate_control.register(Arf)

@@ -76,7 +76,20 @@ impl Scheduler for InPython {
 
     fn next(&mut self, now: Instant) -> Option<u32> {
         let now_ns = now.as_nanos();
-        self.call(|object| of(&method!(object.next(now_ns))?, "next()")).flatten()
+        let next = self.call(|object| of(&method!(object.next(now_ns))?, "next()"))?;
+        if let (None, Some(at)) = (next, self.deadline)
+            && at <= now
+        {
+            // Asked again at once, it would give nothing for ever.
+            self.call(|_| -> PyResult<()> {
+                let at_ns = at.as_nanos();
+                Err(PyValueError::new_err(format!(
+                    "next() = None at {now_ns} with deadline_ns = {at_ns}: set a later time, or \
+                     None"
+                )))
+            });
+        }
+        next
     }
 
     fn taken(&mut self, now: Instant, backlog: queue::Backlog, bytes: u32) {

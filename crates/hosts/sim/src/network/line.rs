@@ -38,6 +38,9 @@ pub(crate) struct Line {
     bursts: BurstLink,
     pub(crate) queue: Metered,
     busy_until: Instant,
+    /// Earliest time to ask the queue again, if it gave nothing to the free line though packets
+    /// wait.
+    held: Option<Instant>,
     /// Time at which the last transmission would have ended without a clock: the next begins there.
     finish: Instant,
     /// The packet sent last, which may still be being sent; `None` if it was lost.
@@ -100,6 +103,7 @@ impl Line {
             bursts: BurstLink::new(bursts),
             queue: Metered::new(link.queue(way), queue),
             busy_until: Instant::ZERO,
+            held: None,
             finish: Instant::ZERO,
             newest: None,
             order: Instant::ZERO,
@@ -111,6 +115,7 @@ impl Line {
 
     /// Starts sending `packet` at `start`, which a clock may not distinguish from `now`.
     fn launch(&mut self, packet: Packet, start: Instant, now: Instant) {
+        self.held = None;
         let bytes = u64::from(packet.datagram.wire_len());
         let time = self.rate.map_or(Duration::ZERO, |rate| rate.time_for(bytes));
         self.set_finish(start + time);
@@ -235,6 +240,41 @@ fn floor(at: Instant, tick: Duration) -> Instant {
 }
 
 impl Line {
+    /// Sends waiting packets while the line is free and the queue gives one.
+    fn serve(&mut self, now: Instant) {
+        while self.busy_until <= now {
+            let released = self.queue.deadline();
+            let Some(queued) = self.queue.pop(LINK, now) else { return self.hold(now) };
+            let start = match self.held {
+                // The line has waited for the queue until now.
+                Some(_) => now,
+                // A shaper may have released it after the line had become free.
+                None => released.map_or(self.finish, |at| at.min(now).max(self.finish)),
+            };
+            self.launch(queued.packet, start, now);
+        }
+    }
+
+    /// The queue gave nothing to the free line.
+    fn hold(&mut self, now: Instant) {
+        if self.queue.len() > 0 {
+            // Not at this instant: a scheduler from outside may leave a deadline that has passed.
+            self.held = Some(now + Duration::from_nanos(1));
+        }
+    }
+
+    /// Time at which to ask the queue for the next of its packets; `None` if a new packet comes
+    /// first.
+    fn next_start(&self) -> Option<Instant> {
+        match (self.queue.deadline(), self.held) {
+            // A shaper may hold the next packet back for longer than the line is busy.
+            (Some(at), None) => Some(at.max(self.busy_until)),
+            (Some(at), Some(earliest)) => Some(at.max(earliest)),
+            (None, None) => Some(self.busy_until),
+            (None, Some(_)) => None,
+        }
+    }
+
     fn collect_dropped(&mut self) {
         while let Some(dropped) = self.queue.dropped() {
             self.lost.push_back(dropped);
@@ -252,22 +292,23 @@ impl Machine for Line {
         let queued = Queued { packet, receiver: 0, category: LINK };
         if self.busy_until > now || !self.queue.is_empty(LINK) {
             self.queue.push(queued, now);
+            // A scheduler that held packets back may choose this one. If its deadline is now, the
+            // line is woken at once.
+            if self.held.is_some() && self.next_start().is_none_or(|at| at > now) {
+                self.serve(now);
+            }
         } else if let Some(queued) = self.queue.pass(queued, now) {
             let start = self.tick.map_or(now, |tick| floor(now, tick));
             self.launch(queued.packet, start, now);
+        } else {
+            self.hold(now);
         }
         self.collect_dropped();
     }
 
     fn wake(&mut self, now: Instant) {
         self.change(now);
-        while self.busy_until <= now {
-            let released = self.queue.deadline();
-            let Some(queued) = self.queue.pop(LINK, now) else { break };
-            // A shaper may have released it after the line had become free.
-            let start = released.map_or(self.finish, |at| at.max(self.finish));
-            self.launch(queued.packet, start, now);
-        }
+        self.serve(now);
         self.collect_dropped();
     }
 
@@ -277,9 +318,7 @@ impl Machine for Line {
 
     fn deadline(&self) -> Option<Instant> {
         let arrival = self.flight.front().map(|(arrival, _)| *arrival);
-        // A shaper may hold the next packet back for longer than the line is busy.
-        let ready = || self.queue.deadline().map_or(self.busy_until, |at| at.max(self.busy_until));
-        let next = (!self.queue.is_empty(LINK)).then(ready);
+        let next = if self.queue.is_empty(LINK) { None } else { self.next_start() };
         let change = self.changes.front().map(|change| change.at);
         Instant::first_of(Instant::first_of(arrival, next), change)
     }

@@ -3,11 +3,12 @@
 use super::*;
 use crate::packet::address;
 use crate::world::{Back, GilbertElliott};
-use fairwave_machine::contract;
-use fairwave_queue::{CakeConfig, Limit, Spec};
+use fairwave_machine::{Named, contract};
+use fairwave_queue::{Backlog, CakeConfig, HostConfig, Limit, OwnConfig, Scheduler, Spec, Weight};
 use fairwave_trace::{FlowId, NodeId};
 use fairwave_units::Seed;
 use fairwave_wire::datagram::{Datagram, Transport};
+use std::sync::Arc;
 
 fn packet(id: u16) -> Packet {
     let (source, destination) = (NodeId(0), NodeId(1));
@@ -92,6 +93,78 @@ fn a_shaper_spaces_packets_before_a_faster_line() {
     let got = arrivals(&mut forth(&link));
     let expected: Vec<_> = (0..10).map(|i| (100_120 + 1200 * u64::from(i), i)).collect();
     assert_eq!(got, expected);
+}
+
+/// Holds packets back until `batch` of them wait, or until its deadline, if it has one. A deadline
+/// that has passed remains.
+#[derive(Clone, Debug)]
+struct Batches {
+    batch: u32,
+    waiting: u32,
+    is_released: bool,
+    deadline: Option<Instant>,
+}
+
+impl Scheduler for Batches {
+    fn joined(&mut self, _: Instant, backlog: Backlog, _: u32) {
+        self.waiting = backlog.packets;
+    }
+
+    fn next(&mut self, now: Instant) -> Option<u32> {
+        let is_due = self.deadline == Some(now);
+        self.is_released |= is_due || self.waiting >= self.batch;
+        (self.is_released && self.waiting > 0).then_some(0)
+    }
+
+    fn taken(&mut self, _: Instant, backlog: Backlog, _: u32) {
+        self.waiting = backlog.packets;
+        self.is_released = backlog.packets > 0;
+    }
+
+    fn shed(&mut self, _: Backlog, _: u32) {}
+
+    fn weighed(&mut self, _: Instant, _: Backlog, _: Weight) {}
+
+    fn deadline(&self) -> Option<Instant> {
+        self.deadline.filter(|_| !self.is_released)
+    }
+}
+
+fn batching(batch: u32, deadline_us: Option<u64>) -> Line {
+    let deadline = deadline_us.map(|at| Instant::from_nanos(at * 1000));
+    let scheduler = Batches { batch, waiting: 0, is_released: false, deadline };
+    let make = Arc::new(move || Box::new(scheduler.clone()) as Box<dyn Scheduler>);
+    let scheduler = Named::new("batches", make as Arc<fairwave_queue::MakeScheduler>);
+    let queue = Spec::Own(OwnConfig { hosts: HostConfig::of(Limit::Packets(100)), scheduler });
+    forth(&Link { queue, ..link(Duration::ZERO, 0.0, 100) })
+}
+
+/// 1500 bytes take 120 us. The third packet of a batch releases it; the last one waits for ever.
+#[test]
+fn a_scheduler_may_hold_packets_back_until_another_arrives() {
+    let sent = [0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000];
+    let got = out_of(&mut batching(3, None), &sent);
+    assert_eq!(got, [102_120, 102_240, 102_360, 105_120, 105_240, 105_360]);
+    let mut line = batching(3, None);
+    assert_eq!(out_of(&mut line, &[0]), []);
+    assert_eq!((line.deadline(), line.queue.len()), (None, 1));
+}
+
+/// The deadline comes before the batch is complete, or a complete batch before the deadline.
+#[test]
+fn a_scheduler_may_hold_packets_back_until_a_time() {
+    assert_eq!(out_of(&mut batching(3, Some(7_000)), &[0, 1_000]), [107_120, 107_240]);
+    assert_eq!(out_of(&mut batching(2, Some(7_000)), &[0, 1_000]), [101_120, 101_240]);
+}
+
+/// The line asks again, but at a later time.
+#[test]
+fn a_deadline_that_has_passed_does_not_stop_time() {
+    let mut line = batching(2, Some(0));
+    line.handle(Instant::from_nanos(100), packet(0));
+    assert_eq!(line.deadline(), Some(Instant::from_nanos(101)));
+    line.wake(Instant::from_nanos(101));
+    assert_eq!(line.deadline(), Some(Instant::from_nanos(102)));
 }
 
 #[test]
