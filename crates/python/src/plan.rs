@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Plan {
     plan: plan::Plan,
     /// Exceptions of algorithms in Python.
-    raised: Raised,
+    pub(crate) raised: Raised,
 }
 
 #[pymethods]

@@ -6,6 +6,7 @@
 //! together run at the same time, and the GIL is released while they are awaited.
 
 use crate::errors::{ScenarioError, failed};
+use crate::own::Raised;
 use crate::plan::Plan;
 use crate::steered::{Handle, Installed, Latest, Watch};
 use fairwave_sim::world::World;
@@ -53,6 +54,8 @@ pub(crate) struct Stepper {
     #[pyo3(get)]
     steps: u64,
     link: Mutex<Link>,
+    /// Exceptions of algorithms in Python.
+    raised: Raised,
 }
 
 #[pymethods]
@@ -81,15 +84,24 @@ impl Stepper {
         let (flows, queues) = (world.flows.iter().map(flow).collect(), queue_names(&world));
         let (actions, taken) = channel();
         let (given, observations) = channel();
+        let raised = plan.raised.clone();
+        let watched = raised.clone();
         let drive = move || {
-            let result = drive(&world, step, &handle, &taken, &given);
+            // Whether the run goes on: the stepper is there, and no algorithm has raised.
+            let send = |observation| {
+                let has_failed = watched.is_set();
+                let failed = || Err("an algorithm failed".to_owned());
+                let sent = given.send(if has_failed { failed() } else { Ok(observation) });
+                sent.is_ok() && !has_failed
+            };
+            let result = drive(&world, step, &handle, &taken, &send);
             // Nobody listens any more if the stepper is gone.
             result.unwrap_or_else(|error| drop(given.send(Err(error.to_string()))));
         };
         thread::Builder::new().name("fairwave-step".to_owned()).spawn(drive).map_err(failed)?;
         let link = Mutex::new(Link { actions, observations, is_under_way: true });
         let steps = end.as_nanos() / step.as_nanos();
-        Ok(Self { steered, places, flows, queues, steps, link })
+        Ok(Self { steered, places, flows, queues, steps, link, raised })
     }
 
     /// Sets the values of an action, and lets the run advance by a step.
@@ -112,6 +124,7 @@ impl Stepper {
 
     /// Waits for the end of the step, or of the preparation of the run. Returns three lists of
     /// numbers: of the flows, of the queues, and of the stations or paths that an action sets.
+    /// Raises the exception of an algorithm, which ends the run.
     fn end(&self, py: Python<'_>) -> PyResult<Observation> {
         let wait = || {
             let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,30 +133,31 @@ impl Stepper {
             }
             link.observations.recv().unwrap_or_else(|_| Err("the run is over".to_owned()))
         };
-        py.detach(wait).map_err(failed)
+        py.detach(wait).map_err(|error| self.raised.or(failed(error)))
     }
 }
 
-/// Simulates step by step until the world's end, or until the stepper is gone.
+/// Simulates step by step until the world's end, or until `send` returns false, which gets the
+/// observation of each step.
 fn drive(
     world: &World,
     step: Duration,
     handle: &Handle,
     actions: &Receiver<Vec<f64>>,
-    observations: &Sender<Result<Observation, String>>,
+    send: &dyn Fn(Observation) -> bool,
 ) -> Result<(), fairwave_sim::Error> {
     let mut before = Latest::new(world.flows.len(), queue_names(world).len(), handle);
     let latest = Rc::new(RefCell::new(before.clone()));
     let mut watch = Watch::new(&latest, handle);
     let mut simulation = Simulation::new(world, &mut watch)?;
-    let mut is_heard = observations.send(Ok(observation(&before, &before, step))).is_ok();
+    let mut goes_on = send(observation(&before, &before, step));
     let end = fairwave_units::Instant::ZERO + world.duration;
-    while is_heard && simulation.now() + step <= end {
+    while goes_on && simulation.now() + step <= end {
         let Ok(values) = actions.recv() else { return Ok(()) };
         handle.set(&values, &mut simulation)?;
         simulation.advance_to(simulation.now() + step);
         let now = latest.borrow();
-        is_heard = observations.send(Ok(observation(&before, &now, step))).is_ok();
+        goes_on = send(observation(&before, &now, step));
         before.clone_from(&now);
     }
     Ok(())

@@ -237,3 +237,43 @@ def test_a_vector_observes_as_its_parts_do(kind):
     with pytest.raises(ValueError, match="2 seeds for 3 environments"):
         envs.reset(seed=[1, 2])
     envs.close()
+
+
+@pytest.fixture
+def broken():
+    """A rate control that raises after a quarter of a second."""
+
+    class Broken(fw.rate_control.RateControl):
+        def choose(self, now_ns, attempt):
+            if now_ns > 250_000_000:
+                raise ArithmeticError(f"at {now_ns}")
+            return 0
+
+        def on_attempt(self, now_ns, rate, sent, acknowledged):
+            pass
+
+    yield fw.rate_control.register(Broken)
+    fw.rate_control.unregister("Broken")
+
+
+def test_an_exception_of_an_algorithm_ends_the_episode(broken):
+    env = fairwave.gym.Weights(set=short(fairwave.gym.Weights) | {"node.ap.rate_control": "Broken"})
+    action = np.zeros(env.action_space.shape, np.float32)
+    for _ in range(2):
+        env.reset(seed=1)
+        env.step(action)
+        env.step(action)
+        with pytest.raises(ArithmeticError, match="at 2[0-9]+"):
+            env.step(action)
+        with pytest.raises(fw.RunError, match="the run is over"):
+            env.step(action)
+
+
+def test_an_exception_before_the_first_step():
+    fw.scheduler.register(lambda: 1 / 0, name="Broken")
+    settings = {"node.ap.queue": "{ discipline = 'Broken' }"}
+    env = fairwave.gym.Weights(set=short(fairwave.gym.Weights) | settings)
+    fw.scheduler.unregister("Broken")
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            env.reset(seed=1)

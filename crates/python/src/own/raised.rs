@@ -19,10 +19,15 @@ impl Raised {
     /// Calls an algorithm, unless one has failed; `None` if it fails now. The exception ends the
     /// runs.
     pub(crate) fn call<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
-        if self.failure.is_set() {
+        if self.is_set() {
             return None;
         }
         Python::attach(call).map_err(|error| self.note(error)).ok()
+    }
+
+    /// Whether an algorithm has failed.
+    pub(crate) fn is_set(&self) -> bool {
+        self.failure.is_set()
     }
 
     fn note(&self, error: PyErr) {
