@@ -33,7 +33,9 @@ class Dataset:
         import fsspec
 
         plan = scenario.plan
-        self._jobs, self._points, self._axes = plan.jobs, plan.points, plan.axis_types
+        self._jobs, self._points = plan.jobs, plan.points
+        # Each run has its seed beside the axes.
+        self._axes = [axis for axis in plan.axis_types if axis[0] != "seed"]
         self._plan = plan
         self._rows = rows
         self._storage: Any
@@ -97,8 +99,9 @@ class Dataset:
 
     def _path(self, number: int) -> str:
         point, seed = self._jobs[number]
-        values = [*self._points[point], ("seed", str(seed))]
-        parts = [f"{key}={quote(value.strip(chr(34)), safe='')}" for key, value in values]
+        values = {**dict(self._points[point]), "seed": str(seed)}
+        keys = [*(key for key, _ in self._axes), "seed"]
+        parts = [f"{key}={quote(values[key].strip(chr(34)), safe='')}" for key in keys]
         determines = f"{self._rows}\n{self._plan.resolved(point, seed)}".encode()
         key = hashlib.sha256(code_version() + determines).hexdigest()[:_DIGITS]
         return "/".join([self._root, *parts, f"{key}.parquet"])

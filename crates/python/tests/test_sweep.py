@@ -27,6 +27,21 @@ def test_axes_are_made_by_settings(tiny, reno):
     assert frame.schema["node.sta.count"].is_integer()
 
 
+def test_an_axis_of_seeds_has_the_column_of_the_runs_seeds(tiny, reno, tmp_path):
+    settings = {**reno, "seed": [7, 3]}
+    out, place = tmp_path / "out", tmp_path / "dataset"
+    table = fw.sweep(tiny, seeds=1, set=settings, out=out)
+    assert table.to_polars()["seed"].to_list() == [7, 7, 3, 3]
+    assert table.column_names[:3] == ["tcp.congestion_control", "seed", "name"]
+    rows = json.loads(answer("query", out, "SELECT seed::INT AS seed FROM runs", "--json"))
+    assert sorted(row["seed"] for row in rows) == [3, 7]
+    for _ in ("made", "read"):
+        again = fw.sweep(tiny, seeds=1, set=settings, dataset=place)
+        assert again.to_arrow().equals(table.to_arrow())
+    files = sorted(str(file.parent.relative_to(place)) for file in place.rglob("*.parquet"))
+    assert files == [f"tcp.congestion_control=reno/seed={seed}" for seed in (3, 7)]
+
+
 def test_runs_that_are_there_are_not_made_again(tiny, tmp_path):
     first = fw.sweep(tiny, seeds=1, out=tmp_path).to_arrow()
     files = sorted(tmp_path.glob("**/summary.json"))

@@ -1,4 +1,10 @@
-//! Types of a sweep's axes, whose values are texts.
+//! Columns of a sweep's axes, whose values are texts.
+
+/// Whether the axis `key` has a column of its own in tables of runs. An axis over seeds has none:
+/// each run has its seed there.
+pub fn has_column(key: &str) -> bool {
+    key != "seed"
+}
 
 /// Type of the values of an axis, the narrowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

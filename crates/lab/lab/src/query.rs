@@ -1,6 +1,6 @@
 //! Run directories as tables of a database: SQL for DuckDB, which reads Parquet itself.
 
-use crate::axes::AxisKind;
+use crate::axes::{self, AxisKind};
 use crate::results::{Error, Meta, read_meta, run_directories, series_in};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -61,7 +61,8 @@ pub fn views(directories: &[PathBuf]) -> Result<String, Error> {
 
 /// The table of runs: path, seed, and a column for each axis that one of them has.
 fn table_of_runs(runs: &[Found]) -> String {
-    let keys: BTreeSet<&String> = runs.iter().flat_map(|run| run.meta.axes.keys()).collect();
+    let keys = runs.iter().flat_map(|run| run.meta.axes.keys());
+    let keys: BTreeSet<&String> = keys.filter(|key| axes::has_column(key)).collect();
     let value = |run: &'_ Found, key: &str| {
         run.meta.axes.get(key).map(|value| value.trim_matches('"').to_owned())
     };
@@ -78,9 +79,9 @@ fn table_of_runs(runs: &[Found]) -> String {
     let mut sql = format!("CREATE TABLE runs (run VARCHAR, seed UBIGINT{columns});\n");
     for run in runs {
         let of = |key: &&String| value(run, key).map_or("NULL".to_owned(), |v| text(&v));
-        let axes: String = keys.iter().map(|key| format!(", {}", of(key))).collect();
+        let values: String = keys.iter().map(|key| format!(", {}", of(key))).collect();
         let (place, seed) = (text(&run.directory.display().to_string()), run.meta.seed.0);
-        let _ = writeln!(sql, "INSERT INTO runs VALUES ({place}, {seed}{axes});");
+        let _ = writeln!(sql, "INSERT INTO runs VALUES ({place}, {seed}{values});");
     }
     sql
 }
