@@ -42,6 +42,11 @@ def test_an_axis_of_seeds_has_the_column_of_the_runs_seeds(tiny, reno, tmp_path)
     assert files == [f"tcp.congestion_control=reno/seed={seed}" for seed in (3, 7)]
 
 
+def test_a_value_is_refused_that_an_axis_has_twice(tiny):
+    with pytest.raises(fw.ScenarioError, match="this value is there twice"):
+        fw.sweep(tiny, set={"node.sta.count": [1, 2, 1]})
+
+
 def test_runs_that_are_there_are_not_made_again(tiny, tmp_path):
     first = fw.sweep(tiny, seeds=1, out=tmp_path).to_arrow()
     files = sorted(tmp_path.glob("**/summary.json"))

@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Problem, Refusal};
 use crate::value::{Data, Span, Value};
+use std::collections::BTreeSet;
 
 /// The name of the axis whose values are variants.
 pub(super) const VARIANT: &str = "variant";
@@ -29,9 +30,9 @@ impl Axis {
     pub(super) fn read(name: &str, span: Span, values: Vec<Value>) -> Result<Self, Problem> {
         let fail = |(span, refusal)| Problem { span, key: format!("sweep.{name}"), refusal };
         let keys = keys_of(name);
-        let steps: Result<Vec<Step>, _> = match name {
-            VARIANT => values.into_iter().map(variant).collect(),
-            _ => values.into_iter().map(|value| step(&keys, value)).collect(),
+        let steps = match name {
+            VARIANT => steps(values, variant),
+            _ => steps(values, |value| step(&keys, value)),
         };
         let steps = steps.map_err(fail)?;
         if keys.iter().enumerate().any(|(i, key)| keys[..i].contains(key)) {
@@ -82,9 +83,8 @@ impl Axis {
         let fail = |(span, refusal)| Problem { span, key: self.name.clone(), refusal };
         if self.name != VARIANT {
             let keys = keys_of(&self.name);
-            let steps = self.values(&keys, value).into_iter().map(|value| step(&keys, value));
-            let steps: Vec<Step> = steps.collect::<Result<_, _>>().map_err(fail)?;
-            (self.span, self.steps) = (span, steps);
+            let steps = steps(self.values(&keys, value), |value| step(&keys, value));
+            (self.span, self.steps) = (span, steps.map_err(fail)?);
             return Ok(());
         }
         let wanted = match value.data {
@@ -222,6 +222,24 @@ impl Step {
 /// The keys that the name of an axis lists.
 fn keys_of(name: &str) -> Vec<String> {
     name.split(',').map(|key| key.trim().to_owned()).collect()
+}
+
+/// A step of each value. No two are equal: they would be points with one run directory.
+fn steps(
+    values: Vec<Value>,
+    read: impl Fn(Value) -> Result<Step, (Span, Refusal)>,
+) -> Result<Vec<Step>, (Span, Refusal)> {
+    let (mut steps, mut known) = (Vec::new(), BTreeSet::new());
+    for value in values {
+        let span = value.span.clone();
+        let step = read(value)?;
+        if !known.insert(step.labels.clone()) {
+            let refusal = Refusal::new("this value is there twice");
+            return Err((span, refusal.help("leave it out; sweep.seeds repeats runs")));
+        }
+        steps.push(step);
+    }
+    Ok(steps)
 }
 
 /// One step of plain keys: the value itself, or a list of one for each of several.

@@ -353,6 +353,25 @@ fn variants_set_the_keys_that_they_write() {
     }
 }
 
+/// Also values that are written in different ways.
+#[test]
+fn a_value_that_an_axis_has_twice_is_refused() {
+    let sweep = "[sweep]\n\"node.sta.count\" = [2, 4]\n\"duration, warm_up\" = [['7 s', '1 s']]\n";
+    for argument in [
+        "node.sta.count=[3, 5, 3]",
+        "sweep.cell.errors.data=[0, 0.1, 0.0]",
+        "sweep.flow.up.packets=[2, 0b10]",
+        "duration=['8 s', '8 s']",
+        "duration, warm_up=[['7 s', '1 s'], ['8 s', '1 s'], ['7 s', '1 s']]",
+        "sweep.variant=[{ name = 'a' }, { name = 'a', 'tcp.sack' = false }]",
+    ] {
+        let error = plan(sweep, &[argument]).unwrap_err();
+        assert!(error.contains("this value is there twice"), "{argument}: {error}");
+    }
+    let narrowed = plan(sweep, &["duration=['7 s', '7 s']"]).unwrap();
+    assert_eq!(narrowed.points.len(), 2, "it leaves a step that is there once");
+}
+
 #[test]
 fn an_override_sets_a_value_and_replaces_an_axis() {
     let sweep = "[sweep]\n\"node.sta.count\" = [2, 4]\n";
