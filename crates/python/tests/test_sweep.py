@@ -57,6 +57,23 @@ def test_runs_that_are_there_are_not_made_again(tiny, tmp_path):
     assert len(fw.load(files[0].parent).flows) == 2
 
 
+def test_a_run_is_asked_once_whatever_its_directories_are_called(tiny, reno, tmp_path):
+    out = tmp_path / "*a[1]?'s"
+    # As a pattern, the name is that of other runs.
+    other = tmp_path / "a1-'s"
+    fw.sweep(tiny, seeds=1, set={**reno, "node.sta.count": [2, 3]}, out=other)
+    fw.sweep(tiny, seeds=2, set={**reno, "node.sta.count": [2, 3]}, out=out)
+    (tmp_path / "link").symlink_to(out)
+    (point,) = out.glob("*count=3*")
+    sql = "SELECT (SELECT count(*) FROM flows) f, (SELECT count(*) FROM results) r"
+    sql += ", count(*) runs, any_value(run) run FROM runs"
+    (once,) = json.loads(answer("query", out, sql, "--json"))
+    assert once["f"] > 10 and (once["runs"], once["r"]) == (4, 8)
+    assert once["run"].startswith(str(out))
+    twice = answer("query", out, point, f"{out}/", tmp_path / "link", sql, "--json")
+    assert json.loads(twice) == [once]
+
+
 def test_parts_of_a_sweep_are_joined_and_asked_by_sql(tiny, tmp_path):
     parts = [tmp_path / name for name in ("a", "b")]
     for number, part in enumerate(parts, 1):

@@ -4,7 +4,7 @@ use crate::axes::{self, AxisKind};
 use crate::results::{Error, Meta, read_meta, run_directories, series_in};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A run directory, by its path.
 struct Found {
@@ -14,12 +14,13 @@ struct Found {
 
 /// Statements that make the table `runs`, with a row for each complete run in the directories and
 /// below them, and a view for each series that they have, whose rows begin with the run's path,
-/// seed and axes. The view `results` has a row for each flow of each run.
+/// seed and axes. The view `results` has a row for each flow of each run. A run is there once, by
+/// the first of its paths.
 ///
 /// # Errors
 /// Directories without a run, or a file that cannot be read.
 pub fn views(directories: &[PathBuf]) -> Result<String, Error> {
-    let mut runs = Vec::new();
+    let (mut runs, mut known) = (Vec::new(), BTreeSet::new());
     let mut files: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for directory in directories {
         let found = run_directories(directory)?;
@@ -28,6 +29,13 @@ pub fn views(directories: &[PathBuf]) -> Result<String, Error> {
             return Err(Error::Content { path: directory.clone(), what });
         }
         for directory in found {
+            // Directories overlap, as those that a shell lists by a pattern may.
+            let place = directory.canonicalize().map_err(Error::io(&directory))?;
+            if !known.insert(place.clone()) {
+                continue;
+            }
+            // DuckDB shortens the names of files that it finds by a pattern.
+            let directory = if is_pattern(&directory) { place } else { directory };
             let series = series_in(&directory)?.into_iter();
             for table in series.filter_map(|name| Some(name.strip_suffix(".parquet")?.to_owned())) {
                 files.entry(table).or_default().push(directory.clone());
@@ -86,10 +94,29 @@ fn table_of_runs(runs: &[Found]) -> String {
     sql
 }
 
-/// Paths of a file in several directories, as elements of a list.
+/// Paths of a file in several directories, as elements of a list of patterns.
 fn list(places: &[PathBuf], file: &str) -> String {
-    let path = |place: &PathBuf| text(&format!("{}/{file}", place.display()));
+    let path = |place: &PathBuf| text(&literal(&format!("{}/{file}", place.display())));
     places.iter().map(path).collect::<Vec<_>>().join(", ")
+}
+
+/// Characters of patterns for names of files.
+const WILD: [char; 3] = ['*', '?', '['];
+
+fn is_pattern(path: &Path) -> bool {
+    path.display().to_string().contains(WILD)
+}
+
+/// A pattern for files that this path alone matches.
+fn literal(path: &str) -> String {
+    let mut pattern = String::with_capacity(path.len());
+    for c in path.chars() {
+        match WILD.contains(&c) {
+            true => pattern.extend(['[', c, ']']),
+            false => pattern.push(c),
+        }
+    }
+    pattern
 }
 
 /// A text of SQL.
@@ -112,5 +139,6 @@ mod tests {
         assert_eq!(name("node.\"a\""), "\"node.\"\"a\"\"\"");
         let places = ["a b", "c"].map(PathBuf::from);
         assert_eq!(list(&places, "x.parquet"), "'a b/x.parquet', 'c/x.parquet'");
+        assert_eq!(list(&["*[1]?".into()], "x"), "'[*][[]1][?]/x'");
     }
 }
