@@ -57,6 +57,19 @@ def test_runs_that_are_there_are_not_made_again(tiny, tmp_path):
     assert len(fw.load(files[0].parent).flows) == 2
 
 
+def test_a_part_without_runs_is_joined(tiny, reno, tmp_path):
+    parts = [tmp_path / str(number) for number in (1, 2, 3)]
+    settings = ["--set", f"tcp.congestion_control={reno['tcp.congestion_control']}"]
+    for number, part in enumerate(parts, 1):
+        answer("sweep", tiny, *settings, "--out", part, "--shard", f"{number}/3")
+    joined = json.loads(answer("merge", *parts, "--out", tmp_path / "whole", "--json"))
+    assert joined == {
+        "copied": 2,
+        "already": 0,
+        "warnings": [f"no complete run is in {parts[2]}"],
+    }
+
+
 def test_a_run_is_asked_once_whatever_its_directories_are_called(tiny, reno, tmp_path):
     out = tmp_path / "*a[1]?'s"
     # As a pattern, the name is that of other runs.
@@ -80,7 +93,7 @@ def test_parts_of_a_sweep_are_joined_and_asked_by_sql(tiny, tmp_path):
         answer("sweep", tiny, "--out", part, "--shard", f"{number}/2")
     whole = tmp_path / "whole"
     joined = json.loads(answer("merge", *parts, "--out", whole, "--json"))
-    assert joined == {"copied": 4, "already": 0}
+    assert joined == {"copied": 4, "already": 0, "warnings": []}
     sql = 'SELECT "tcp.congestion_control" AS cc, seed::INT AS seed, name, goodput_bps FROM results'
     rows = json.loads(answer("query", whole, f"{sql} ORDER BY 1, 2, 3", "--json"))
     table = fw.sweep(tiny, seeds=2).to_pandas()

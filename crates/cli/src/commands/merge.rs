@@ -36,8 +36,10 @@ pub(super) fn run(common: &Common, args: &Merge) -> Result<(), Failure> {
     if common.json {
         return Ok(output::print_json(&json!(merged))?);
     }
-    let MergeOutput { copied, already } = merged;
+    let MergeOutput { copied, already, warnings } = merged;
     let place = whole.path().display();
     let there = if already > 0 { format!("; {already} were there already") } else { String::new() };
-    Ok(output::print(&format!("{copied} runs joined in {place}{there}\n"))?)
+    output::print(&format!("{copied} runs joined in {place}{there}\n"))?;
+    warnings.iter().for_each(|warning| output::warn(warning));
+    Ok(())
 }

@@ -8,6 +8,7 @@ use crate::place::Before as PlaceBefore;
 use crate::progress::Progress;
 use crate::{output, place, stop};
 use clap::Args;
+use fairwave_lab::merge;
 use fairwave_lab::report::sweep::{self, Line};
 use fairwave_lab::run::{self, Before, Output, Shard, SweepOptions, Watch};
 use fairwave_scenario::plan::Plan;
@@ -63,6 +64,7 @@ pub(super) fn run(common: &Common, args: &Sweep) -> Result<(), Failure> {
     let lines = simulate(common, &plan, directory.path(), before, args.shard)?;
     if let Some(shard) = args.shard {
         let (made, all, place) = (lines.len(), plan.jobs().len(), directory.path().display());
+        merge::complete(shard, directory.path()).map_err(Failure::run)?;
         let text = format!("Part {shard}: {made} of {all} runs, in {place}\n");
         return Ok(output::print(&text)?);
     }

@@ -1,31 +1,36 @@
 //! Run directories of several machines, joined into one tree.
 
 use crate::results::{self, Error};
+use crate::run::Shard;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Counts of a merge: the output of `fairwave merge --json`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+/// Result of a merge: the output of `fairwave merge --json`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MergeOutput {
     /// Runs that were copied.
     pub copied: usize,
     /// Runs that were there, with the same scenario and summary.
     pub already: usize,
+    /// Parts that had no run, and parts that are missing.
+    pub warnings: Vec<String>,
 }
 
 /// Copies every complete run below the directories `parts` to the same place below `whole`. Its
 /// summary, which makes a run complete, is copied last.
 ///
 /// # Errors
-/// A part without a run, two different runs for one place, or a file that cannot be copied.
+/// No part with a run, two different runs for one place, or a file that cannot be copied.
 pub fn merge(parts: &[PathBuf], whole: &Path) -> Result<MergeOutput, Error> {
-    let mut merged = MergeOutput::default();
+    fs::create_dir_all(whole).map_err(Error::io(whole))?;
+    let (mut merged, mut empty) = (MergeOutput::default(), Vec::new());
     for part in parts {
         let runs = results::run_directories(part)?;
         if runs.is_empty() {
-            return Err(wrong(part, "no complete run is here".to_owned()));
+            empty.push(part.display().to_string());
         }
         for run in runs {
             let place = whole.join(run.strip_prefix(part).unwrap_or(&run));
@@ -41,10 +46,62 @@ pub fn merge(parts: &[PathBuf], whole: &Path) -> Result<MergeOutput, Error> {
                 }
             }
         }
+        for shard in complete_shards(part)? {
+            complete(shard, whole)?;
+        }
     }
+    match parts {
+        [part, ..] if empty.len() == parts.len() => {
+            return Err(wrong(part, "no complete run is here or in another part".to_owned()));
+        }
+        _ if empty.is_empty() => {}
+        _ => merged.warnings.push(format!("no complete run is in {}", empty.join(", "))),
+    }
+    merged.warnings.extend(missing(&complete_shards(whole)?));
     Ok(merged)
 }
 
+/// Records in the directory of a part of a sweep that all of its runs were made.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn complete(shard: Shard, directory: &Path) -> Result<(), Error> {
+    let name = format!("{SHARD}{shard}").replace(' ', "-");
+    results::write_file(&directory.join(name), b"")
+}
+
+/// The parts of a sweep that [`complete`] recorded in a directory.
+fn complete_shards(directory: &Path) -> Result<Vec<Shard>, Error> {
+    let mut shards = Vec::new();
+    for entry in fs::read_dir(directory).map_err(Error::io(directory))? {
+        let name = entry.map_err(Error::io(directory))?.file_name();
+        let numbers = name.to_str().and_then(|name| name.strip_prefix(SHARD));
+        shards.extend(numbers.and_then(|text| text.replace("-of-", "/").parse::<Shard>().ok()));
+    }
+    Ok(shards)
+}
+
+/// A warning about parts without a record. Of a sweep that was divided in several ways, none.
+fn missing(shards: &[Shard]) -> Option<String> {
+    let of = shards.first()?.of;
+    if shards.iter().any(|shard| shard.of != of) {
+        return None;
+    }
+    let there: BTreeSet<usize> = shards.iter().map(|shard| shard.number).collect();
+    let absent = (1..=of).filter(|number| !there.contains(number));
+    let absent: Vec<usize> = absent.take(SHOWN + 1).collect();
+    (!absent.is_empty()).then(|| {
+        let shown: Vec<String> = absent.iter().take(SHOWN).map(usize::to_string).collect();
+        let more = if absent.len() > SHOWN { ", ..." } else { "" };
+        let list = shown.join(", ");
+        format!("of {of} parts, these are missing or not complete: {list}{more}")
+    })
+}
+
+/// Largest number of parts that a warning names.
+const SHOWN: usize = 10;
+/// Beginning of the names of files that record parts.
+const SHARD: &str = "shard-";
 const SUMMARY: &str = "summary.json";
 
 fn wrong(path: &Path, what: String) -> Error {
@@ -77,7 +134,9 @@ fn copy(run: &Path, place: &Path) -> Result<(), Error> {
     files.sort_by_key(|file| file.ends_with(SUMMARY));
     for file in files {
         let to = place.join(file.file_name().unwrap_or_default());
-        fs::copy(&file, &to).map_err(Error::io(&file))?;
+        // A killed merge leaves no incomplete file of this name.
+        let mut original = fs::File::open(&file).map_err(Error::io(&file))?;
+        results::write_file_from(&to, &mut original)?;
     }
     Ok(())
 }
@@ -94,6 +153,10 @@ mod tests {
         Ok(())
     }
 
+    fn joined(copied: usize, already: usize) -> MergeOutput {
+        MergeOutput { copied, already, warnings: Vec::new() }
+    }
+
     #[test]
     fn parts_become_a_whole_once() -> Result<(), Box<dyn error::Error>> {
         let place = tempfile::tempdir()?;
@@ -102,10 +165,10 @@ mod tests {
         run_in(&b.join("n=1/seed-2"), "two")?;
         fs::create_dir_all(b.join("n=1/seed-3"))?;
         let parts = [a.clone(), b];
-        assert_eq!(merge(&parts, &whole)?, MergeOutput { copied: 2, already: 0 });
+        assert_eq!(merge(&parts, &whole)?, joined(2, 0));
         assert_eq!(fs::read_to_string(whole.join("n=1/seed-2").join(SUMMARY))?, "two");
         assert!(!whole.join("n=1/seed-3").exists(), "a run that is not complete");
-        assert_eq!(merge(&parts, &whole)?, MergeOutput { copied: 0, already: 2 });
+        assert_eq!(merge(&parts, &whole)?, joined(0, 2));
 
         run_in(&a.join("n=1/seed-1"), "changed")?;
         let refused = merge(&parts, &whole).expect_err("two runs for one place");
@@ -114,6 +177,46 @@ mod tests {
         fs::create_dir_all(&empty)?;
         let refused = merge(&[empty], &whole).expect_err("nothing to join");
         assert!(refused.to_string().contains("no complete run"), "{refused}");
+        Ok(())
+    }
+    /// Parts of a sweep of two runs, the third of which was lost at first.
+    #[test]
+    fn parts_without_runs_and_lost_parts_are_named() -> Result<(), Box<dyn error::Error>> {
+        let place = tempfile::tempdir()?;
+        let [a, b, c, whole] = ["a", "b", "c", "whole"].map(|name| place.path().join(name));
+        run_in(&a.join("seed-1"), "one")?;
+        run_in(&c.join("seed-2"), "two")?;
+        fs::create_dir_all(&b)?;
+        for (part, number) in [(&a, "1/4"), (&b, "4/4")] {
+            complete(number.parse()?, part)?;
+        }
+        let merged = merge(&[a.clone(), b.clone()], &whole)?;
+        assert_eq!((merged.copied, merged.already), (1, 0));
+        let empty = format!("no complete run is in {}", b.display());
+        let missing = "of 4 parts, these are missing or not complete: 2, 3".to_owned();
+        assert_eq!(merged.warnings, [empty, missing]);
+
+        complete("2/4".parse()?, &c)?;
+        let merged = merge(std::slice::from_ref(&c), &whole)?;
+        assert_eq!(merged.warnings, ["of 4 parts, these are missing or not complete: 3"]);
+        complete("3/4".parse()?, &c)?;
+        assert_eq!(merge(&[a, c], &whole)?, joined(0, 2));
+        Ok(())
+    }
+
+    /// A name that a killed process left does not stand for a run.
+    #[test]
+    fn a_summary_appears_as_a_whole() -> Result<(), Box<dyn error::Error>> {
+        let place = tempfile::tempdir()?;
+        let [part, whole] = ["part", "whole"].map(|name| place.path().join(name));
+        run_in(&part, "one")?;
+        fs::create_dir_all(&whole)?;
+        // The name under which a summary is copied is taken: the copy fails before its end.
+        fs::create_dir(whole.join("summary.json.partial"))?;
+        merge(std::slice::from_ref(&part), &whole).expect_err("it cannot be copied");
+        assert!(!whole.join(SUMMARY).exists());
+        fs::remove_dir(whole.join("summary.json.partial"))?;
+        assert_eq!(merge(&[part], &whole)?, joined(1, 0));
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use super::Error;
 use super::disk::{self, File};
 use std::fs;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// A file that is written under a temporary name beside its final one. It is removed if it is
@@ -70,6 +70,13 @@ fn is_unfinished(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let kind = name.strip_suffix(UNFINISHED).and_then(|name| name.rsplit_once('.'));
     kind.is_some_and(|(_, kind)| KINDS.contains(&kind))
+}
+
+/// Writes a whole file with the bytes of `from`.
+pub(crate) fn write_from(path: &Path, from: &mut dyn Read) -> Result<(), Error> {
+    let (pending, mut out) = Pending::create(path.to_owned())?;
+    std::io::copy(from, &mut out).and_then(|_| out.flush()).map_err(Error::io(path))?;
+    pending.finish()
 }
 
 /// Writes a whole file at once.

@@ -63,6 +63,7 @@ pub(crate) use csv::field as csv_field;
 pub use delays::{DELAY_BINS, DELAYS, DelayBinRow, DelayRow};
 pub use directory::{Meta, RunDirectory, is_series, run_directories, series_in};
 pub use emulation::{EmulationSummary, LatenessSummary, NodeSummary, ProgramSummary};
+pub(crate) use file::write_from as write_file_from;
 pub use file::{remove_unfinished, write as write_file};
 #[cfg(target_arch = "wasm32")]
 pub use memory::take_files;

@@ -45,9 +45,9 @@ pub enum Before {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// Its number, from 1.
-    number: usize,
+    pub(crate) number: usize,
     /// The number of parts.
-    of: usize,
+    pub(crate) of: usize,
 }
 
 impl Shard {
