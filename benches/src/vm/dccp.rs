@@ -285,7 +285,8 @@ mod tests {
         sender += "[fd79::2]:5001: sent 1 datagrams, 1400 bytes in 15.2 s by CCID 3: 9.9 Mbps\n\
                    [fd79::2]:5001: at the end, X 1.2 Mbps, rtt 99.00 ms, p 0.03030\n";
         let script = format!(
-            "place=$(mktemp -d); cd $place; echo \"$RECEIVER\" > receiver; echo \"$SENDER\" > sender
+            "place=$(mktemp -d); cd $place
+             echo \"$RECEIVER\" > receiver; echo \"$SENDER\" > sender
              {}figures; values sender X | tail -1; rm -r $place",
             &GUEST[from..end]
         );

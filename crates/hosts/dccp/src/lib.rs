@@ -12,6 +12,7 @@ pub mod blocking;
 mod carry;
 mod driver;
 mod endpoint;
+mod forgotten;
 mod line;
 pub mod machine;
 mod mtu;

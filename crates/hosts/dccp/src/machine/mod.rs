@@ -1,9 +1,10 @@
 //! The connections of one port as one state machine over datagrams.
 
-mod forgotten;
 mod listener;
+mod refusal;
 
 use crate::carry::{Over, Peer};
+use crate::forgotten::Forgotten;
 use crate::line::{Account, End, Line, Opening};
 use crate::replaceable::Replaceable;
 use bytes::Bytes;
@@ -14,7 +15,6 @@ use fairwave_sockets::{Datagrams, Incoming, Outgoing};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::dccp::{Kind, Seq48};
 use fairwave_wire::seal::{Key, Tag};
-use forgotten::Forgotten;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 

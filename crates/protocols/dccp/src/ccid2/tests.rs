@@ -157,10 +157,12 @@ fn rounds_between_losses(each: u64) -> f64 {
     loop {
         let first = script.next;
         script.send(now, 100);
-        acks.extend((first..script.next).filter(|n| n % each != 0).map(|n| (now + 1_000, n)));
+        acks.extend(
+            (first..script.next).filter(|n| !n.is_multiple_of(each)).map(|n| (now + 1_000, n)),
+        );
         let (at, ack) = acks.pop_front().expect("some are in flight");
         now = at;
-        let state = |n: u64| if n % each == 0 { Missing } else { Received };
+        let state = |n: u64| if n.is_multiple_of(each) { Missing } else { Received };
         let runs: Vec<_> = (0..ack.min(40)).map(|back| (state(ack - back), 1)).collect();
         script.receive(now, ack, &runs);
         match (script.sender.stats().congestion_events, began) {

@@ -6,36 +6,8 @@ use crate::carry::Peer;
 use crate::line::{Line, Opening};
 use bytes::Bytes;
 use fairwave_dccp::Packet;
-use fairwave_units::{Duration, Instant};
+use fairwave_units::Instant;
 use fairwave_wire::dccp::{Kind, Seq48};
-use std::collections::BTreeSet;
-
-/// Resets a second in answer to such packets: a sender may forge the server's address.
-const RESETS_A_SECOND: u32 = 8;
-
-/// Ports of a client's connections so far, and the Resets of the present second.
-#[derive(Debug, Default)]
-pub(super) struct Forgotten {
-    ports: BTreeSet<u16>,
-    since: Instant,
-    resets: u32,
-}
-
-impl Forgotten {
-    /// A connection has this port.
-    pub(super) fn note_port(&mut self, port: u16) {
-        self.ports.insert(port);
-    }
-
-    /// Whether one more Reset may be sent now; counts it.
-    fn may_reset(&mut self, now: Instant) -> bool {
-        if now.since(self.since) >= Duration::from_secs(1) {
-            (self.since, self.resets) = (now, 0);
-        }
-        self.resets += 1;
-        self.resets <= RESETS_A_SECOND
-    }
-}
 
 impl Connections {
     /// Handles a packet at a client that has no such connection. The server gets a Reset, "No
@@ -45,7 +17,7 @@ impl Connections {
         let port = packet.header.destination_port;
         let is_known = self.settings.server == Some(peer.address)
             && self.settings.connection.remote_port == peer.port
-            && self.forgotten.ports.contains(&port);
+            && self.forgotten.had(port);
         let is_reset = matches!(packet.header.kind, Kind::Reset { .. });
         if !is_known || is_reset || !self.forgotten.may_reset(now) {
             self.ignored.foreign += 1;
