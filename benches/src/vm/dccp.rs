@@ -171,7 +171,8 @@ impl Run {
         (!is_near).then(|| format!("{got} Mbps, but {given} by RFC 5348"))
     }
 
-    /// The throughput equation's rate in Mbps for the last p and the mean round-trip time at the sender.
+    /// The throughput equation's rate in Mbps for the last p and the mean round-trip time at the
+    /// sender.
     fn given(&self) -> Option<f64> {
         Some(equation(self.at_sender.p?, self.at_sender.rtt_ms? / 1e3))
     }
