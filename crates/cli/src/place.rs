@@ -1,22 +1,14 @@
-//! Directories for results, locked against other processes.
+//! Directories for results: `--out`, or new ones.
 
 use crate::args::Common;
 use crate::outcome::Failure;
+pub(crate) use fairwave_lab::place::Place;
+use fairwave_lab::place::{Error, is_vacant};
 use fairwave_lab::results;
-use std::fs::{self, File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Directory for results of commands without `--out`.
 const HOME: &str = "fairwave-out";
-/// The file whose lock shows that a process writes into the directory.
-const LOCK: &str = ".fairwave.lock";
-
-/// A directory for results that no other process writes into while this value exists.
-#[derive(Debug)]
-pub(crate) struct Place {
-    path: PathBuf,
-    lock: File,
-}
 
 /// Permitted contents of a directory for results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +38,12 @@ pub(crate) fn choose_with(common: &Common, name: &str, before: Before) -> Result
     if out.exists() && !out.is_dir() {
         return Err(Failure::Usage(format!("{}: not a directory", out.display())));
     }
-    let path = out.display();
-    let place = claim(out)?.ok_or_else(|| {
-        Failure::Usage(format!(
-            "{path}: another fairwave is writing into it; wait, or take another"
-        ))
+    let place = Place::claim(out).map_err(|error| match error {
+        Error::Taken(_) => Failure::Usage(error.to_string()),
+        Error::Io { .. } => Failure::run(error),
     })?;
     if before == Before::Nothing && !common.force && !is_vacant(out) {
+        let path = out.display();
         return Err(Failure::Usage(format!("{path}: not empty; --force writes into it anyway")));
     }
     results::remove_unfinished(out).map_err(Failure::run)?;
@@ -67,67 +58,11 @@ fn fresh(home: &Path, name: &str) -> Result<Place, Failure> {
             continue;
         }
         // Another process may have begun to fill the directory since it was found vacant.
-        match claim(&path)? {
-            Some(place) if is_vacant(&path) => return Ok(place),
-            _ => {}
+        match Place::claim(&path) {
+            Ok(place) if is_vacant(&path) => return Ok(place),
+            Ok(_) | Err(Error::Taken(_)) => {}
+            Err(error) => return Err(Failure::run(error)),
         }
     }
     Err(Failure::Run(format!("{}: every name like {name:?} is taken", home.display())))
-}
-
-/// Makes the directory and locks it; `None` if another process has locked it. The system releases
-/// the lock when the process ends, for any reason.
-fn claim(path: &Path) -> Result<Option<Place>, Failure> {
-    let file = path.join(LOCK);
-    fs::create_dir_all(path).map_err(|e| Failure::Run(format!("{}: {e}", path.display())))?;
-    loop {
-        let opened = File::options().create(true).append(true).open(&file);
-        let lock = opened.map_err(|e| Failure::Run(format!("{}: {e}", file.display())))?;
-        if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
-            return Ok(None);
-        }
-        // The former owner of the lock may have removed the file after it was opened here. Then the
-        // lock is on a file without a name, and another process could lock its successor.
-        if is_same(&lock, &file) {
-            return Ok(Some(Place { path: path.to_owned(), lock }));
-        }
-    }
-}
-
-#[cfg(unix)]
-fn is_same(opened: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-    let opened = opened.metadata().map(identity).ok();
-    opened.is_some() && opened == fs::metadata(path).map(identity).ok()
-}
-
-#[cfg(not(unix))]
-fn is_same(_: &File, path: &Path) -> bool {
-    path.exists()
-}
-
-impl Place {
-    /// The directory.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // An error only leaves an empty file behind.
-        // Removed before the unlock: otherwise this could remove the file that the next owner has
-        // locked.
-        let _ = fs::remove_file(self.path.join(LOCK));
-        let _ = self.lock.unlock();
-    }
-}
-
-/// Whether the path does not exist, or is a directory that contains nothing but a lock.
-fn is_vacant(path: &Path) -> bool {
-    match fs::read_dir(path) {
-        Ok(entries) => entries.flatten().all(|entry| entry.file_name() == LOCK),
-        Err(_) => !path.exists(),
-    }
 }

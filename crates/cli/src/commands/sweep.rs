@@ -116,13 +116,9 @@ pub(super) fn refuse_to_replace(
     what: &str,
 ) -> Result<(), Failure> {
     let Some(other) = other else { return Ok(()) };
-    let (directory, other) = (directory.display(), other.display());
-    let whose = "of other values, seeds or another version of Fairwave";
+    let why = run::none_of(what, directory, &other);
     let remedy = "give another --out, or --force as well";
-    Err(Failure::Usage(format!(
-        "{directory} has runs that are none of this {what}, such as {other}: {whose}; --resume \
-         would replace them: {remedy}"
-    )))
+    Err(Failure::Usage(format!("{why}; --resume would replace them: {remedy}")))
 }
 
 fn simulate(

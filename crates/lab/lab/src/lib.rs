@@ -34,6 +34,8 @@ mod nearest;
 pub mod over;
 pub mod page;
 #[cfg(not(target_arch = "wasm32"))]
+pub mod place;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod plot;
 pub mod points;
 pub mod query;

@@ -11,7 +11,7 @@ mod sweep;
 
 pub use done::{Run, directory_of};
 pub use elsewhere::{MakeError, make};
-pub use kept::{Kept, complete_runs, kept, missing, replaced};
+pub use kept::{Kept, complete_runs, kept, missing, none_of, replaced};
 pub use sweep::{Before, Progress, Shard, SweepOptions, Watch, sweep, sweep_all, sweep_with};
 
 use crate::results::{

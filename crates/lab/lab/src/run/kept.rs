@@ -42,15 +42,23 @@ pub fn kept(plan: &Plan, job: Job, place: &Path) -> Result<Kept, results::Error>
 /// The run of `job` in `place`, if this version of Fairwave completed it. An algorithm from outside
 /// may have changed since: its runs are none.
 pub(super) fn resumed(plan: &Plan, job: Job, place: &Path) -> Option<Run> {
+    of_this_version(plan, job, place).filter(|_| !has_own_algorithms(plan, job))
+}
+
+/// The run of `job` in `place`, if this version of Fairwave completed it, with any algorithms.
+fn of_this_version(plan: &Plan, job: Job, place: &Path) -> Option<Run> {
     let here = Meta::here(fairwave_units::Seed(job.seed), BTreeMap::new());
     let meta = read_meta(place).ok()?;
     let is_ours = meta.fairwave_version == here.fairwave_version
         && meta.schema_version == here.schema_version;
-    let is_ours = is_ours && !plan.points[job.point].scenario.has_own_algorithms();
     match kept(plan, job, place) {
         Ok(Kept::Run(run)) if is_ours => Some(*run),
         _ => None,
     }
+}
+
+fn has_own_algorithms(plan: &Plan, job: Job) -> bool {
+    plan.points[job.point].scenario.has_own_algorithms()
 }
 
 /// Whether each run of `plan`, in the order of its jobs, is complete under `root`.
@@ -67,11 +75,19 @@ pub fn missing(plan: &Plan, root: &Path) -> Vec<PathBuf> {
 }
 
 /// A directory under `root` in which a run of `plan` would replace a complete run of another
-/// scenario or seed, or of another version of Fairwave.
+/// scenario or seed, or of another version of Fairwave. Runs of its own with algorithms from
+/// outside are made again each time, and replace nothing else.
 pub fn replaced(plan: &Plan, root: &Path) -> Option<PathBuf> {
     let places = plan.jobs().into_iter().map(|job| (job, directory_of(plan, job, root)));
     let is_other = |(job, place): &(Job, PathBuf)| {
-        place.join("summary.json").exists() && resumed(plan, *job, place).is_none()
+        place.join("summary.json").exists() && of_this_version(plan, *job, place).is_none()
     };
     places.into_iter().find(is_other).map(|(_, place)| place)
+}
+
+/// Reason not to continue `what` in `directory`: it has `other`, a complete run of something else.
+pub fn none_of(what: &str, directory: &Path, other: &Path) -> String {
+    let (directory, other) = (directory.display(), other.display());
+    let whose = "of other values, seeds or another version of Fairwave";
+    format!("{directory} has runs that are none of this {what}, such as {other}: {whose}")
 }

@@ -69,4 +69,7 @@ fn runs_that_were_made_before_are_made_again() {
     let again = sweep(&plan, before).expect("it runs");
     assert_eq!(first, again);
     assert_eq!(made.load(Ordering::Relaxed), 2 * 2 * 3, "of three runs, twice");
+    assert_eq!(run::replaced(&plan, root.path()), None, "they are of this sweep");
+    let other = run::replaced(&own("reno", false).plan, root.path());
+    assert_eq!(other, Some(root.path().join("seed-1")));
 }
