@@ -1,7 +1,7 @@
 //! Sweeps: the jobs of plans over worker threads.
 
 use super::done::{Run, directory_of};
-use super::{Error, Output, execute, kept, stored};
+use super::{Error, Output, execute_while, kept, stored};
 use crate::store::Store;
 use fairwave_scenario::plan::{Job, Plan};
 use fairwave_units::{Duration, Instant};
@@ -28,7 +28,8 @@ pub struct Progress {
 pub struct Watch<'a> {
     /// Receiver of progress reports.
     pub progress: &'a (dyn Fn(Progress) + Sync),
-    /// Once it is true, no further run is begun. Those under way are completed.
+    /// Once it is true, no further run is begun. Those under way are completed, unless
+    /// [`SweepOptions::end`] ends them.
     pub stop: &'a AtomicBool,
 }
 
@@ -93,12 +94,14 @@ pub struct SweepOptions<'a> {
     pub points: Option<&'a [usize]>,
     /// Part of the runs of these points that is made; `None`: all.
     pub shard: Option<Shard>,
+    /// Request to end the runs under way, which then are interrupted; `None`: they are completed.
+    pub end: Option<&'a AtomicBool>,
 }
 
 impl<'a> From<(Output<'a>, Before)> for SweepOptions<'a> {
     fn from(pair: (Output<'a>, Before)) -> Self {
         let (output, before) = pair;
-        Self { output, before, store: None, points: None, shard: None }
+        Self { output, before, store: None, points: None, shard: None, end: None }
     }
 }
 
@@ -129,7 +132,7 @@ impl SweepOptions<'_> {
     /// The run of a job: the existing one, or one that is made now.
     ///
     /// # Errors
-    /// A run that fails, or a directory that cannot be written.
+    /// A run that fails or is ended, or a directory that cannot be written.
     pub fn run(
         &self,
         plan: &Plan,
@@ -155,7 +158,11 @@ impl SweepOptions<'_> {
         place: &Path,
         progress: &mut dyn FnMut(Instant),
     ) -> Result<Run, Error> {
-        let run = execute(plan, job, self.output.at(place), progress)?;
+        let mut goes_on = |now| {
+            progress(now);
+            self.end.is_none_or(|end| !end.load(Ordering::Relaxed))
+        };
+        let run = execute_while(plan, job, self.output.at(place), &mut goes_on)?;
         if let Some(store) = self.store_of(plan, job) {
             stored::keep(store, plan, job, &run, self.output.series().as_deref());
         }

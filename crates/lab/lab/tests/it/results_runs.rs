@@ -1,7 +1,7 @@
 //! Runs and sweeps: the same bytes however they are scheduled, and errors that name the seed.
 
 use fairwave_lab::results::{FLOWS, Series, read_meta, read_summary};
-use fairwave_lab::run::{self, Before, Output, Progress, Watch};
+use fairwave_lab::run::{self, Before, Output, Progress, SweepOptions, Watch};
 use fairwave_scenario::plan::Plan;
 use std::collections::BTreeMap;
 use std::fs;
@@ -137,6 +137,19 @@ fn a_sweep_that_is_ended_completes_what_it_has_begun_and_no_more() {
     let job = plan().jobs()[0];
     let error = run::execute_while(&plan(), job, Output::Nothing, &mut { one }).unwrap_err();
     assert!(error.is_interruption(), "{error}");
+}
+
+#[test]
+fn a_sweep_can_end_the_runs_under_way() {
+    let root = scratch("cut");
+    let stop = AtomicBool::new(false);
+    let begun = |now: Progress| stop.store(!now.simulated.is_zero(), Ordering::Relaxed);
+    let watch = Watch { progress: &begun, stop: &stop };
+    let how = (Output::Summary(&root), Before::Rerun);
+    let how = SweepOptions { end: Some(&stop), ..how.into() };
+    let error = run::sweep_with(&plan(), 1, how, watch, &|run| run).unwrap_err();
+    assert!(error.is_interruption(), "{error}");
+    assert_eq!(run::missing(&plan(), &root).len(), 4, "none of four is complete");
 }
 
 #[test]

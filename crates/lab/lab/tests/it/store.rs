@@ -330,7 +330,8 @@ seeds = 2
 
 fn swept(output: Output<'_>, store: Option<&Store>, sets: &[String]) -> Vec<Run> {
     let plan = Plan::parse("test", SCENARIO, sets).unwrap_or_else(|e| panic!("{e}"));
-    let how = SweepOptions { output, before: Before::Rerun, store, points: None, shard: None };
+    let how =
+        SweepOptions { output, before: Before::Rerun, store, points: None, shard: None, end: None };
     let watch = Watch { progress: &|_: Progress| {}, stop: &AtomicBool::new(false) };
     run::sweep_with(&plan, 2, how, watch, &|run| run).unwrap_or_else(|e| panic!("{e}"))
 }
@@ -475,6 +476,7 @@ fn sweep_to_be_killed() {
         store: Some(&store),
         points: None,
         shard: None,
+        end: None,
     };
     let further = |_: Progress| {
         std::io::stdout().write_all(b"\nfurther\n").unwrap();

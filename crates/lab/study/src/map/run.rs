@@ -370,7 +370,10 @@ impl Explorer<'_> {
                 (false, output) => output,
             };
             let points = planned.points.as_deref();
-            (&planned.plan, SweepOptions { output, before: ask.before, store, points, shard: None })
+            (
+                &planned.plan,
+                SweepOptions { output, before: ask.before, store, points, shard: None, end: None },
+            )
         });
         let sweeps: Vec<_> = sweeps.collect();
         let base = self.progress;
