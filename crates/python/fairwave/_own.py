@@ -63,5 +63,11 @@ def registered() -> list[Own]:
     return [one for registry in _registries for one in registry.own()]
 
 
+def merged(first: list[Own], second: list[Own]) -> list[Own]:
+    """The algorithms of both. Where they share a name, it means that of the first."""
+    found = {(kind, name): make for kind, name, make in [*second, *first]}
+    return [(kind, name, make) for (kind, name), make in found.items()]
+
+
 def _path(base: type[Any]) -> str:
     return f"{base.__module__}.{base.__name__}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ._fairwave import Plan
-from ._own import Own, registered
+from ._own import Own, merged, registered
 
 #: A scenario: the path of a file, a dict of its tables, or a `Scenario`.
 Source: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Scenario"
@@ -40,29 +40,33 @@ class Scenario:
         seeds: int | None = None,
     ) -> None:
         base = source if isinstance(source, Scenario) else None
-        own = settings(set, seed, seeds)
-        self.settings: list[str] = [*(base.settings if base else []), *own]
-        self.path: Path | None = base.path if base else None
-        self.text: str | None = base.text if base else text
-        if isinstance(source, Mapping):
-            self.text = Plan.toml_of(dict(source))
-        elif source is not None and base is None:
-            self.path = Path(source)  # type: ignore[arg-type]
-        if (self.path is None) == (self.text is None):
+        if (source is None) == (text is None):
             raise TypeError("a scenario is either a file or dict, or a text")
-        self.own: list[Own] = registered()
-        self.plan = self._planned()
+        given = settings(set, seed, seeds)
+        self.settings: list[str] = [*(base.settings if base else []), *given]
+        self.path: Path | None = base.path if base else None
+        self.text: str
+        if text is not None:
+            self.text = text
+        elif base is not None:
+            self.text = base.text
+        elif isinstance(source, Mapping):
+            self.text = Plan.toml_of(dict(source))
+        else:
+            self.path = Path(source)  # type: ignore[arg-type]
+            self.text = Plan.read(self.path)
+        self.own: list[Own] = merged(base.own if base else [], registered())
+        self.plan: Plan
+        if base is not None and not given:
+            # Files that the scenario names may have changed since, or be on another machine.
+            self.plan = Plan.restored(base.plan.carried, self.own)
+        else:
+            self.plan = Plan.parse(self.name, self.text, self.settings, self.own)
 
     @property
     def name(self) -> str:
         """Its name in messages."""
         return str(self.path) if self.path else "scenario"
-
-    def _planned(self) -> Plan:
-        if self.text is not None:
-            return Plan.parse(self.name, self.text, self.settings, self.own)
-        assert self.path is not None
-        return Plan.load(self.path, self.settings, self.own)
 
     @property
     def points(self) -> list[dict[str, str]]:
@@ -75,17 +79,14 @@ class Scenario:
             warnings.warn(text, ScenarioWarning, stacklevel=3)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Its text, settings and algorithms, from which another process can make it anew."""
-        text = self.text
-        if text is None:
-            assert self.path is not None
-            text = self.path.read_text(encoding="utf-8")
+        """All from which another process can make it anew, without the files that it names."""
         own = self.own if self.plan.has_own_algorithms else []
-        return {"settings": self.settings, "path": None, "text": text, "own": own}
+        path = self.path.absolute() if self.path else None
+        return {**self.__dict__, "path": path, "own": own, "plan": self.plan.carried}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.plan = self._planned()
+        self.plan = Plan.restored(state["plan"], self.own)
 
     def __repr__(self) -> str:
         """Its name and its size."""

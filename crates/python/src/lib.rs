@@ -4,6 +4,7 @@
 //! and converts: scenarios to plans, results to Arrow, errors to exceptions. It reads the wall
 //! clock nowhere and releases the GIL while it simulates.
 
+mod carried;
 mod columns;
 mod command;
 mod errors;

@@ -1,5 +1,6 @@
 //! Plans: scenarios with their sweeps, and their runs.
 
+use crate::carried::Carried;
 use crate::errors::{RunError, ScenarioError, of_load, of_run};
 use crate::own::{self, Raised, Registered};
 use crate::reply::Reply;
@@ -23,15 +24,14 @@ pub(crate) struct Plan {
 
 #[pymethods]
 impl Plan {
-    /// Reads a scenario file with settings `key=value`; it may name the algorithms `own`.
+    /// The text of a scenario file.
     #[staticmethod]
-    fn load(path: PathBuf, settings: Vec<String>, own: Vec<Registered>) -> PyResult<Self> {
-        let (own, raised) = own::algorithms(own)?;
-        let plan = plan::Plan::load_with(&path, &overrides(&settings), &own).map_err(of_load)?;
-        Ok(Self { plan, raised })
+    fn read(path: PathBuf) -> PyResult<String> {
+        plan::read_text(&path).map_err(of_load)
     }
 
-    /// Reads a scenario from its text; `name` is its name in messages.
+    /// Reads a scenario from its text with settings `key=value`. It may name the algorithms `own`,
+    /// and files beside `name`, which is its name in messages.
     #[staticmethod]
     fn parse(
         name: &str,
@@ -43,6 +43,19 @@ impl Plan {
         let plan = plan::Plan::parse_with(name, text, &overrides(&settings), &own);
         let plan = plan.map_err(|wrong| ScenarioError::new_err(wrong.to_string()))?;
         Ok(Self { plan, raised })
+    }
+
+    /// The parts from which another process makes the plan anew, without the files that it names.
+    #[getter]
+    fn carried(&self) -> Carried {
+        Carried::of(&self.plan)
+    }
+
+    /// The plan that was carried here; it may name the algorithms `own`.
+    #[staticmethod]
+    fn restored(carried: Carried, own: Vec<Registered>) -> PyResult<Self> {
+        let (own, raised) = own::algorithms(own)?;
+        Ok(Self { plan: carried.plan(own)?, raised })
     }
 
     /// A scenario as TOML, from the tables and lists of a dict.

@@ -105,10 +105,8 @@ impl Plan {
         overrides: &[Override],
         own: &OwnAlgorithms,
     ) -> Result<Self, LoadError> {
-        let file = path.display().to_string();
-        let bytes = read(path).map_err(|source| LoadError::Io { file: file.clone(), source })?;
-        let text = value::decode_utf8(&file, &bytes)?;
-        Ok(Self::parse_with(&file, text, overrides, own)?)
+        let text = read_text(path)?;
+        Ok(Self::parse_with(&path.display().to_string(), &text, overrides, own)?)
     }
 
     /// Reads a scenario from `bytes`, which should be UTF-8.
@@ -192,6 +190,16 @@ impl Job {
     fn new(point: &Point, k: u64) -> Self {
         Self { point: point.index, seed: point.scenario.seed + k }
     }
+}
+
+/// The text of the scenario file at `path`.
+///
+/// # Errors
+/// If the file cannot be read, or is not UTF-8.
+pub fn read_text(path: &Path) -> Result<String, LoadError> {
+    let file = path.display().to_string();
+    let bytes = read(path).map_err(|source| LoadError::Io { file: file.clone(), source })?;
+    Ok(value::decode_utf8(&file, &bytes)?.to_owned())
 }
 
 /// Reads the file at `path`, but no more of it than shows that it is too long: it may be a device

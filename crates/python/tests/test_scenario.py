@@ -1,0 +1,91 @@
+"""Scenarios: what they have after their file changed, and in another process."""
+
+import pickle
+import shutil
+
+import cloudpickle
+import pytest
+from conftest import ROOT
+
+import fairwave as fw
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """A scenario with a sweep, which names a file beside it."""
+    place = tmp_path / "recorded"
+    place.mkdir()
+    for name in ("recorded-call.toml", "recorded-call.csv"):
+        shutil.copy(ROOT / "scenarios" / name, place)
+    return place / "recorded-call.toml"
+
+
+class Fixed(fw.cc.Controller):
+    """A window of three segments."""
+
+    segments = 3
+
+    def on_ack(self, ack):
+        self.cwnd = self.segments * 1460
+
+    def on_loss(self, loss):
+        pass
+
+    def on_rto(self, rto):
+        pass
+
+
+@pytest.fixture
+def fixed():
+    """The algorithm, registered under its name."""
+    fw.cc.register(Fixed)
+    yield {"tcp.congestion_control": "Fixed"}
+    if "Fixed" in fw.cc.registered():
+        fw.cc.unregister("Fixed")
+
+
+def test_a_scenario_needs_its_files_only_once(recorded):
+    chosen = fw.Scenario(recorded, set={"duration": "2 s"}, seeds=2)
+    ours = fw.sweep(chosen).to_arrow()
+    assert len(ours) == 6
+    sent = pickle.dumps(chosen)
+    shutil.rmtree(recorded.parent)
+    for again in (chosen, pickle.loads(sent), pickle.loads(pickle.dumps(pickle.loads(sent)))):
+        assert again.points == chosen.points
+        assert again.name == str(recorded)
+        assert again.plan.warnings == chosen.plan.warnings
+        assert fw.sweep(again).to_arrow().equals(ours)
+
+
+def test_a_scenario_keeps_the_text_that_it_was_made_of(tiny, reno, tmp_path):
+    file = tmp_path / "scenario.toml"
+    shutil.copy(tiny, file)
+    chosen = fw.Scenario(file)
+    ours = fw.run(chosen, set=reno, seed=3).summary
+    file.write_text("nothing = 1")
+    assert fw.run(chosen, set=reno, seed=3).summary == ours
+
+
+def test_an_unpickled_scenario_finds_files_beside_its_own(recorded, tmp_path, monkeypatch):
+    monkeypatch.chdir(recorded.parent)
+    sent = pickle.dumps(fw.Scenario(recorded.name))
+    monkeypatch.chdir(tmp_path)
+    short = {"duration": "2 s", "node.sta.data_rate": "2 Mbps"}
+    assert len(fw.run(pickle.loads(sent), set=short).flows) == 1
+
+
+def test_a_scenario_keeps_its_algorithms(tiny, fixed):
+    chosen = fw.Scenario(tiny, set=fixed)
+    ours = fw.run(chosen, seed=3).summary
+    sent = cloudpickle.dumps(chosen)
+    fw.cc.unregister("Fixed")
+    for again in (chosen, cloudpickle.loads(sent)):
+        assert fw.run(again, seed=3).summary == ours
+        assert len(fw.sweep(again)) == 4
+
+    class Other(Fixed):
+        segments = 30
+
+    fw.cc.register(Other, name="Fixed")
+    assert fw.run(chosen, seed=3).summary == ours
+    assert fw.run(tiny, set=fixed, seed=3).summary != ours
