@@ -19,11 +19,11 @@ mod store;
 mod terminal;
 
 use commands::Command;
+use fairwave_lab::run::Watch;
 pub use fairwave_lab::store::Source;
 use outcome::Failure;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 /// Runs the command line `words`, of which the first is the program's name, and returns the exit
 /// code. Help and wrong arguments end the process. `program` starts this command again, as a keeper
@@ -44,19 +44,20 @@ pub fn run(words: Vec<OsString>, program: Option<PathBuf>) -> u8 {
 }
 
 /// Reruns a study, as these words of `fairwave reproduce` ask for; returns the content of `--json`
-/// in place of printing it. `source` makes the runs that the store lacks, on as many threads as
-/// `--jobs` says. Once `stop` is true, no further run is begun.
+/// in place of printing it. `source`, if there is one, makes the runs that the store lacks, on as
+/// many threads as `--jobs` says. `watch` gets the progress of each part of the study, and can stop
+/// it.
 ///
 /// # Errors
 /// The message and the exit code of the command.
 pub fn reproduce(
     words: Vec<OsString>,
-    source: Source,
-    stop: &AtomicBool,
+    source: Option<Source>,
+    watch: Watch<'_>,
 ) -> Result<serde_json::Value, (u8, String)> {
     let (cli, _) = commands::read(words).map_err(|error| (2, error.to_string()))?;
     let Command::Reproduce(args) = &cli.command else {
         return Err((2, "this is no `fairwave reproduce`".to_owned()));
     };
-    commands::answer(&cli.common, args, source, stop).map_err(Failure::into_message)
+    commands::answer(&cli.common, args, source, watch).map_err(Failure::into_message)
 }

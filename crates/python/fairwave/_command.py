@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import sysconfig
 from pathlib import Path
 from typing import Any
@@ -35,23 +34,18 @@ def command() -> str:
     return found
 
 
-def answer(*words: str, progress: bool = False) -> Any:
-    """JSON that the command prints; a failure has the command's words.
-
-    Its progress goes to standard error, as in a terminal, if `progress` is set.
-    """
-    quiet = [] if progress else ["--quiet"]
-    line = [command(), *words, "--json", *quiet]
+def answer(*words: str) -> Any:
+    """JSON that the command prints; a failure has the command's words."""
+    line = [command(), *words, "--json", "--quiet"]
     child = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         out, err = child.communicate()
     except BaseException:
-        # Ctrl-C reaches both; the command ends in its own time and says what is complete.
+        # Ctrl-C of a terminal reaches both, but the stop button of an editor this process alone.
+        child.terminate()
         child.wait()
         raise
     if child.returncode not in (0, 3):
         text = err.strip().removeprefix("error: ")
         raise (ScenarioError if child.returncode == _USAGE else RunError)(text)
-    if progress and err:
-        print(err, end="", file=sys.stderr)
     return json.loads(out)

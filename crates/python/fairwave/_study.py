@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ._command import answer
+from ._fairwave import reproduce as reproduce_with
+from ._progress import meter
 from ._sweep import Backend
 
 
@@ -89,6 +92,7 @@ def reproduce(
     full: bool = False,
     quick: bool | None = None,
     backend: Backend = "threads",
+    jobs: int | None = None,
     out: str | os.PathLike[str] | None = None,
     address: str | None = None,
     progress: bool = False,
@@ -96,8 +100,10 @@ def reproduce(
     """Reruns a paper's experiment and judges its claims; quickly, unless `full` is set.
 
     Study names are those of `fairwave list studies`. With `out` its report and its runs stay there.
+    `jobs` is the number of runs at the same time, by default that of the cores.
     `backend="ray"` makes the runs as tasks of Ray, of the cluster at `address` or of one on this
-    machine; their results go into this machine's store, and the report is that of any machine.
+    machine, at most 1,024 at the same time by default; their results go into this machine's store,
+    and the report is that of any machine.
     """
     if quick is not None and quick == full:
         raise ValueError("a reproduction is either quick or full")
@@ -107,8 +113,23 @@ def reproduce(
     place = Path(out if temporary is None else temporary.name)  # type: ignore[arg-type]
     extent = "--full" if full else "--quick"
     words = ["reproduce", study, extent, "--out", str(place)]
+    if jobs is not None:
+        words += ["--jobs", str(jobs)]
     if backend == "ray":
         from ._ray import reproduce as on_ray
 
         return Reproduction(on_ray(words, address=address, progress=progress), place, temporary)
-    return Reproduction(answer(*words, progress=progress), place, temporary)
+    return Reproduction(reproduced(words, None, progress), place, temporary)
+
+
+def reproduced(
+    words: list[str], source: Callable[[str, str], list[tuple[str, bytes]]] | None, progress: bool
+) -> dict[str, Any]:
+    """The summary of a study; `source` makes the runs that the store lacks, or else this machine.
+
+    A bar begins anew with each part of the study: its own set-up, and each pass over its maps.
+    """
+    with meter(progress, "reproduce") as done:
+        line = ["fairwave", *words, "--quiet"]
+        summary: dict[str, Any] = json.loads(reproduce_with(line, source, done))
+        return summary

@@ -6,9 +6,11 @@ import os
 import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from ._fairwave import Stop
 from ._progress import meter
 from ._scenario import Scenario, Settings, Source, axes
 from ._table import Table
@@ -35,6 +37,7 @@ def sweep(
     jobs: int | None = None,
     out: str | os.PathLike[str] | None = None,
     dataset: str | os.PathLike[str] | None = None,
+    force: bool = False,
     address: str | None = None,
     progress: bool = False,
 ) -> Table:
@@ -46,7 +49,8 @@ def sweep(
 
     With `out` each run leaves its run directory there. With `dataset`, a path or a URL of fsspec,
     the rows of each run are a file of a Parquet dataset with hive partitions, and a run that fails
-    is a warning. Runs that are complete in either place are not made again.
+    is a warning. Runs that are complete in either place are not made again. Complete runs of
+    another sweep in `out` are replaced only if `force` is set.
 
     `backend="ray"` makes the runs as tasks of Ray, of the cluster at `address` or of one on this
     machine. A run that fails is a warning, too.
@@ -59,15 +63,16 @@ def sweep(
     task = Task(chosen, rows, place, dataset)
     if dataset is not None:
         task.opened().check()
-    if backend == "ray":
-        from ._ray import sweep as on_ray
+    with chosen.plan.claim(place, force) if place else nullcontext():
+        if backend == "ray":
+            from ._ray import sweep as on_ray
 
-        return on_ray(task, address=address, progress=progress)
-    workers = jobs or len(os.sched_getaffinity(0))
-    if dataset is not None:
-        return _on_threads(task, workers, progress)
-    with meter(progress, "sweep") as done:
-        return Table(chosen.plan.sweep(rows, workers, place, done))
+            return on_ray(task, address=address, progress=progress)
+        workers = jobs or len(os.sched_getaffinity(0))
+        if dataset is not None:
+            return _on_threads(task, workers, progress)
+        with meter(progress, "sweep") as done:
+            return Table(chosen.plan.sweep(rows, workers, place, done))
 
 
 class Made(NamedTuple):
@@ -95,15 +100,15 @@ class Task(NamedTuple):
         assert self.dataset is not None
         return Dataset(self.dataset, self.scenario, self.rows)
 
-    def made(self, numbers: Sequence[int]) -> Made:
-        """Makes these runs, or reads those that are complete."""
+    def made(self, numbers: Sequence[int], stop: Stop | None = None) -> Made:
+        """Makes these runs, or reads those that are complete; `stop` ends them early."""
         import pyarrow
 
         plan = self.scenario.plan
         every = plan.jobs
         jobs = [every[number] for number in numbers]
         if self.dataset is None:
-            stream, outcomes = plan.rows(jobs, self.rows, self.out)
+            stream, outcomes = plan.rows(jobs, self.rows, self.out, stop)
             return Made(pyarrow.table(stream), list(zip(numbers, outcomes, strict=True)))
         dataset = self.opened()
         tables: list[pyarrow.Table] = []
@@ -111,7 +116,7 @@ class Task(NamedTuple):
         for number, job in zip(numbers, jobs, strict=True):
             table = dataset.read(number)
             if table is None:
-                stream, [outcome] = plan.rows([job], self.rows, self.out)
+                stream, [outcome] = plan.rows([job], self.rows, self.out, stop)
                 if isinstance(outcome, str):
                     kept.append((number, outcome))
                     continue
@@ -155,9 +160,11 @@ def _on_threads(task: Task, workers: int, progress: bool) -> Table:
     """The runs of a sweep on threads of Python, which wait while the module simulates."""
     runs = len(task.scenario.plan.jobs)
     pool = ThreadPoolExecutor(workers)
+    stop = Stop()
     try:
-        futures = [pool.submit(task.made, [number]) for number in range(runs)]
+        futures = [pool.submit(task.made, [number], stop) for number in range(runs)]
         return joined((future.result() for future in as_completed(futures)), runs, progress)
     finally:
-        # After Ctrl-C or a failed write no further run begins.
+        # After Ctrl-C or a failed write no further run begins, and those under way end.
+        stop.set()
         pool.shutdown(cancel_futures=True)

@@ -4,12 +4,14 @@
 //! and converts: scenarios to plans, results to Arrow, errors to exceptions. It reads the wall
 //! clock nowhere and releases the GIL while it simulates.
 
+mod attended;
 mod carried;
 mod columns;
 mod command;
 mod errors;
 mod own;
 mod paths;
+mod place;
 mod plan;
 mod reply;
 mod steered;
@@ -27,9 +29,12 @@ fn _fairwave(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", module.py().get_type::<errors::RunError>())?;
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
     module.add_function(wrap_pyfunction!(study::code_version, module)?)?;
+    module.add_function(wrap_pyfunction!(study::check_version, module)?)?;
     module.add_function(wrap_pyfunction!(study::make_run, module)?)?;
     module.add_function(wrap_pyfunction!(study::reproduce, module)?)?;
     module.add_class::<plan::Plan>()?;
+    module.add_class::<attended::Stop>()?;
+    module.add_class::<place::Claim>()?;
     module.add_class::<stepper::Stepper>()?;
     module.add_class::<table::Table>()?;
     module.add_class::<own::Initial>()?;

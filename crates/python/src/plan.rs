@@ -1,18 +1,19 @@
 //! Plans: scenarios with their sweeps, and their runs.
 
+use crate::attended::{Ending, Share, Stop, attended};
 use crate::carried::Carried;
 use crate::errors::{RunError, ScenarioError, of_load, of_run};
 use crate::own::{self, Raised, Registered};
+use crate::place::Claim;
 use crate::reply::Reply;
 use crate::table::{Axis, Rows, Table, of_runs};
-use fairwave_lab::run::{self, Before, Output, Progress, SweepOptions, Watch};
+use fairwave_lab::run::{self, Before, Output, SweepOptions, Watch};
 use fairwave_scenario::plan::{self, Job, Override};
 use fairwave_sim::world::World;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A scenario with its sweep, resolved into points and seeds.
 #[pyclass(frozen, module = "fairwave._fairwave")]
@@ -56,6 +57,12 @@ impl Plan {
     fn restored(carried: Carried, own: Vec<Registered>) -> PyResult<Self> {
         let (own, raised) = own::algorithms(own)?;
         Ok(Self { plan: carried.plan(own)?, raised })
+    }
+
+    /// Locks the directory of this sweep against other processes. Complete runs of something else,
+    /// which it would replace, are refused without `force`.
+    fn claim(&self, py: Python<'_>, directory: PathBuf, force: bool) -> PyResult<Claim> {
+        py.detach(|| Claim::new(&self.plan, &directory, force))
     }
 
     /// A scenario as TOML, from the tables and lists of a dict.
@@ -139,35 +146,35 @@ impl Plan {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Table> {
         let rows = Rows::named(rows)?;
-        let reply = Reply::new(progress);
-        let stop = AtomicBool::new(false);
-        let report = |now: Progress| {
-            if !reply.goes_on(now.done as f64 / now.total.max(1) as f64) {
-                stop.store(true, Ordering::Relaxed);
-            }
-        };
-        let watch = Watch { progress: &report, stop: &stop };
-        let how = how(directory.as_deref());
-        let runs = py.detach(|| run::sweep_with(&self.plan, workers, how, watch, &|run| run));
-        match runs {
-            Ok(runs) => Ok(of_runs(&runs, &self.axes(), rows)?.0),
-            Err(error) => Err(self.raised.or(reply.or(of_run(error)))),
-        }
+        let (ending, share) = (Ending::default(), Share::new(progress));
+        let watch = Watch { progress: &|now| share.set(now), stop: &ending.stop };
+        let how = SweepOptions { end: Some(&ending.stop), ..how(directory.as_deref()).into() };
+        let work = || run::sweep_with(&self.plan, workers, how, watch, &|run| run);
+        let runs = attended(py, &ending, &|py| share.report(py), work);
+        let ended = ending.raised();
+        // An exception of an algorithm is taken in any case, so that the plan can run again.
+        let runs = runs.map_err(|error| self.raised.or(of_run(error)));
+        ended?;
+        let runs = runs?;
+        share.report(py)?;
+        Ok(of_runs(&runs, &self.axes(), rows)?.0)
     }
 
     /// Rows of some runs, each a point and a seed, as [`Plan::sweep`] makes them: their directories
     /// are below `out`, if that is given, and a run that is complete there is read. Beside the
-    /// table each run has its number of rows or the reason of its failure.
-    #[pyo3(signature = (jobs, rows, out = None))]
+    /// table each run has its number of rows or the reason of its failure. `stop` ends them early.
+    #[pyo3(signature = (jobs, rows, out = None, stop = None))]
     fn rows(
         &self,
         py: Python<'_>,
         jobs: Vec<(usize, u64)>,
         rows: &str,
         out: Option<PathBuf>,
+        stop: Option<Py<Stop>>,
     ) -> PyResult<(Table, Vec<Outcome>)> {
         let rows = Rows::named(rows)?;
-        let how = SweepOptions::from(how(out.as_deref()));
+        let end = stop.as_ref().map(|stop| &stop.get().0);
+        let how = SweepOptions { end, ..how(out.as_deref()).into() };
         let (mut runs, mut failures) = (Vec::new(), Vec::new());
         for (point, seed) in jobs {
             let job = self.job(point, seed)?;

@@ -1,8 +1,9 @@
 //! Studies whose runs are made by other processes.
 
+use crate::attended::{Ending, Share, attended};
 use crate::errors::{RunError, ScenarioError, failed};
 use fairwave_cli::Source;
-use fairwave_lab::run::{MakeError, make};
+use fairwave_lab::run::{self, MakeError, Watch, make};
 use fairwave_lab::store::Version;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -10,19 +11,18 @@ use pyo3::types::PyBytes;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
-
-/// Interval at which the main thread looks for signals.
-const LOOK: Duration = Duration::from_millis(100);
+use std::sync::Arc;
 
 /// Version of the code that makes results: workers must have the same.
 #[pyfunction]
 pub(crate) fn code_version(py: Python<'_>) -> Bound<'_, PyBytes> {
     PyBytes::new(py, &Version::of_build().0)
+}
+
+/// Raises a `ValueError` unless this machine has the version of the one that calls it.
+#[pyfunction]
+pub(crate) fn check_version(version: &[u8]) -> PyResult<()> {
+    run::check_version(&version_of(version)?).map_err(of_make)
 }
 
 /// Makes one run of a study: the parts of its result, each with its name. `scenario` is the
@@ -36,45 +36,42 @@ pub(crate) fn make_run<'py>(
     scenario: &str,
     place: PathBuf,
 ) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
-    let version = <[u8; 32]>::try_from(version).map(Version);
-    let version = version.map_err(|_| PyValueError::new_err("a version has 32 bytes"))?;
-    let parts =
-        py.detach(|| make(&version, part, scenario, &place)).map_err(|error| match error {
-            MakeError::Run(_) | MakeError::NotKept(_) => failed(error),
-            _ => PyValueError::new_err(error.to_string()),
-        })?;
+    let version = version_of(version)?;
+    let parts = py.detach(|| make(&version, part, scenario, &place)).map_err(of_make)?;
     Ok(parts.into_iter().map(|(name, bytes)| (name, PyBytes::new(py, &bytes))).collect())
+}
+
+fn version_of(bytes: &[u8]) -> PyResult<Version> {
+    let version = <[u8; 32]>::try_from(bytes).map(Version);
+    version.map_err(|_| PyValueError::new_err("a version has 32 bytes"))
+}
+
+fn of_make(error: MakeError) -> PyErr {
+    match error {
+        MakeError::Run(_) | MakeError::NotKept(_) => failed(error),
+        _ => PyValueError::new_err(error.to_string()),
+    }
 }
 
 /// Reruns a study as these words of the command line ask for, and returns what `--json` prints.
 /// `source` is called from many threads, with a part and the resolved scenario of a run; it returns
-/// the parts of [`make_run`], or an empty list for a run that this process has to make.
+/// the parts of [`make_run`], or an empty list for a run that this process has to make. Without a
+/// source this process makes all runs. `progress` gets the share that is done of a part of the
+/// study: its own set-up, and each pass over its maps.
 #[pyfunction]
+#[pyo3(signature = (words, source = None, progress = None))]
 pub(crate) fn reproduce(
     py: Python<'_>,
     words: Vec<OsString>,
-    source: Py<PyAny>,
+    source: Option<Py<PyAny>>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let ending = Arc::new(Ending::default());
-    let parts = parts_of(source, Arc::clone(&ending));
-    let made = py.detach(|| {
-        let (sender, receiver) = channel();
-        thread::scope(|scope| {
-            scope.spawn(|| sender.send(fairwave_cli::reproduce(words, parts, &ending.stop)));
-            // Python calls handlers of signals on this thread alone.
-            loop {
-                match receiver.recv_timeout(LOOK) {
-                    Ok(made) => return made,
-                    Err(RecvTimeoutError::Timeout) => {
-                        ending.end_on(Python::attach(|py| py.check_signals()));
-                    }
-                    Err(RecvTimeoutError::Disconnected) => {
-                        return Err((1, "the thread of the study ended early".to_owned()));
-                    }
-                }
-            }
-        })
-    });
+    let parts = source.map(|source| parts_of(source, Arc::clone(&ending)));
+    let share = Share::new(progress);
+    let watch = Watch { progress: &|now| share.set(now), stop: &ending.stop };
+    let work = || fairwave_cli::reproduce(words, parts, watch);
+    let made = attended(py, &ending, &|py| share.report(py), work);
     ending.raised()?;
     let (code, text) = match made {
         Ok(summary) => return Ok(Value::to_string(&summary)),
@@ -92,25 +89,4 @@ fn parts_of(source: Py<PyAny>, ending: Arc<Ending>) -> Source {
             Vec::new()
         })
     })
-}
-
-/// The request to end a study early, and the exception that is the reason.
-#[derive(Default)]
-struct Ending {
-    stop: AtomicBool,
-    exception: Mutex<Option<PyErr>>,
-}
-
-impl Ending {
-    /// Ends the study if this is an exception. The first one is raised.
-    fn end_on(&self, result: PyResult<()>) {
-        if let Err(error) = result {
-            self.exception.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-            self.stop.store(true, Ordering::Relaxed);
-        }
-    }
-
-    fn raised(&self) -> PyResult<()> {
-        self.exception.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
-    }
 }

@@ -1,5 +1,8 @@
 """Studies whose runs other processes make."""
 
+import subprocess
+import sys
+
 import pytest
 
 import fairwave as fw
@@ -24,6 +27,45 @@ def test_an_exception_of_the_source_ends_the_study(tmp_path):
     assert len(asked) <= 2, "two threads had begun"
 
 
+PANIC = """
+import sys
+from fairwave._fairwave import reproduce
+
+def source(part, scenario):
+    [panic] = [kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"]
+    raise panic("of a test")
+
+def fails(part, scenario):
+    raise ValueError
+
+for source in (fails, source):
+    try:
+        reproduce(sys.argv[1:], source)
+    except BaseException as error:
+        print(type(error).__name__, error)
+"""
+
+
+def test_a_panic_of_a_study_is_raised(tmp_path):
+    line = [sys.executable, "-c", PANIC, *words(tmp_path), "--force"]
+    # Once it hung.
+    made = subprocess.run(line, capture_output=True, text=True, timeout=300)
+    assert made.stdout.split("\n")[:2] == ["ValueError ", "PanicException of a test"], made
+
+
+def test_progress_of_a_study_is_shown_and_ends_it(tmp_path):
+    shares = []
+
+    def give_up(done):
+        shares.append(done)
+        if done:
+            raise KeyboardInterrupt(f"at {done}")
+
+    with pytest.raises(KeyboardInterrupt, match="at "):
+        reproduce(words(tmp_path), progress=give_up)
+    assert sorted(shares) == shares
+
+
 def test_a_wrong_version_or_part_is_refused(tmp_path):
     with pytest.raises(ValueError, match="this machine has version"):
         make_run(bytes(32), "summary", "seed = 1", tmp_path)
@@ -31,6 +73,11 @@ def test_a_wrong_version_or_part_is_refused(tmp_path):
         make_run(b"", "summary", "seed = 1", tmp_path)
     with pytest.raises(ValueError, match="resolved scenario"):
         make_run(code_version(), "summary", "seeds = 1", tmp_path)
+
+
+def test_a_study_that_does_not_exist_has_the_words_of_the_command():
+    with pytest.raises(fw.ScenarioError, match='there is no study "none"; there are: ack-loss'):
+        fw.reproduce("none", jobs=2, progress=True)
 
 
 def test_a_backend_that_does_not_exist():

@@ -1,9 +1,13 @@
 """Sweeps: one table, the same however it was made."""
 
+import fcntl
 import json
+import os
+import signal
 import subprocess
 
 import pytest
+from own_reno import Reno
 
 import fairwave as fw
 
@@ -107,6 +111,83 @@ def answer(*words):
     """What the command prints."""
     line = [fw.command(), *map(str, words), "--quiet"]
     return subprocess.run(line, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("with_dataset", [False, True])
+def test_ctrl_c_ends_the_runs_under_way(tiny, tmp_path, with_dataset):
+    begun, last_ns = [], [0]
+
+    @fw.cc.register
+    class Interrupting(fw.cc.Controller):
+        def __init__(self, initial):
+            super().__init__(initial)
+            if not begun:
+                os.kill(os.getpid(), signal.SIGINT)
+            begun.append(self)
+
+        def on_ack(self, ack):
+            last_ns[0] = max(last_ns[0], ack.now_ns)
+
+        def on_loss(self, loss):
+            pass
+
+        def on_rto(self, rto):
+            pass
+
+    axes = {"tcp.congestion_control": ["Interrupting"], "duration": "600 s"}
+    dataset = tmp_path / "dataset" if with_dataset else None
+    with pytest.raises(KeyboardInterrupt):
+        fw.sweep(tiny, seeds=2, set=axes, jobs=1, dataset=dataset)
+    fw.cc.unregister("Interrupting")
+    assert 1 <= len(begun) <= 4, "one run of two connections had begun"
+    assert last_ns[0] < 600e9, "it was not completed"
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_an_exception_of_the_progress_ends_a_sweep(tiny):
+    def give_up(done):
+        raise KeyError(f"at {done}")
+
+    plan = fw.Scenario(tiny, set={"duration": "600 s"}).plan
+    with pytest.raises(KeyError, match="at 0"):
+        plan.sweep("flows", 1, None, give_up)
+
+
+@pytest.mark.parametrize("with_dataset", [False, True])
+def test_complete_runs_of_another_sweep_are_replaced_by_force_alone(tiny, tmp_path, with_dataset):
+    out, dataset = tmp_path / "out", tmp_path / "dataset" if with_dataset else None
+    fw.sweep(tiny, seeds=1, out=out)
+    before = {file: file.read_bytes() for file in out.glob("**/summary.json")}
+    other = {"out": out, "dataset": dataset, "set": {"duration": "1 s"}}
+    with pytest.raises(ValueError, match="none of this sweep, such as .*force=True") as refused:
+        fw.sweep(tiny, seeds=2, **other)
+    assert {file: file.read_bytes() for file in out.glob("**/summary.json")} == before
+    line = [fw.command(), "sweep", tiny, "--resume", "--out", out, "--set", "duration=1 s"]
+    theirs = subprocess.run(line, capture_output=True, text=True).stderr
+    assert str(refused.value).partition(";")[0] in theirs
+    table = fw.sweep(tiny, seeds=2, force=True, **other).to_arrow()
+    assert table.equals(fw.sweep(tiny, seeds=2, set={"duration": "1 s"}).to_arrow())
+    assert not (out / ".fairwave.lock").exists()
+    assert fw.sweep(tiny, seeds=1, **other).to_arrow().num_rows == 4
+
+
+def test_runs_with_an_algorithm_of_ones_own_replace_their_own_alone(tiny, tmp_path):
+    fw.cc.register(Reno, name="mine")
+    axes = {"tcp.congestion_control": ["mine"]}
+    first = fw.sweep(tiny, seeds=1, set=axes, out=tmp_path).to_arrow()
+    assert fw.sweep(tiny, seeds=1, set=axes, out=tmp_path).to_arrow().equals(first)
+    with pytest.raises(ValueError, match="none of this sweep"):
+        fw.sweep(tiny, seeds=1, set={**axes, "duration": "1 s"}, out=tmp_path)
+    fw.cc.unregister("mine")
+
+
+def test_a_directory_has_one_writer(tiny, tmp_path):
+    with open(tmp_path / ".fairwave.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for force in (False, True):
+            with pytest.raises(fw.RunError, match="another fairwave is writing into it"):
+                fw.sweep(tiny, seeds=1, out=tmp_path, force=force)
+    assert len(fw.sweep(tiny, seeds=1, out=tmp_path)) == 4
 
 
 def test_a_table_or_backend_that_does_not_exist(tiny):

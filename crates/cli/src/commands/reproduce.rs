@@ -20,7 +20,6 @@ use map::Means;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
 
 pub(crate) use args::Reproduce;
 
@@ -35,19 +34,26 @@ struct Made {
 }
 
 /// Runs the study and its maps, writes the report and returns the summary. `source` makes the runs
-/// that the store lacks. The page names no cost: this machine does not know that of the others.
+/// that the store lacks. Then the page names no cost: this machine does not know that of the others.
 pub(crate) fn answer(
     common: &Common,
     args: &Reproduce,
-    source: Source,
-    stop: &AtomicBool,
+    source: Option<Source>,
+    watch: Watch<'_>,
 ) -> Result<Value, Failure> {
     let study = args.find(common)?;
     let directory = place::choose(common, study.name())?;
-    let store = store::open(&args.store, args.no_store).map(|store| store.with_source(source));
-    let no_store = "results of other machines go into the store, which cannot be used";
-    let store = store.ok_or_else(|| Failure::Run(no_store.to_owned()))?;
-    Ok(made(common, args, study, directory.path(), Some(&store), stop, None)?.summary)
+    let stopwatch = source.is_none().then(Stopwatch::start);
+    let store = store::open(&args.store, args.no_store);
+    let store = match (store, source) {
+        (store, None) => store,
+        (Some(store), Some(source)) => Some(store.with_source(source)),
+        (None, Some(_)) => {
+            let no_store = "results of other machines go into the store, which cannot be used";
+            return Err(Failure::Run(no_store.to_owned()));
+        }
+    };
+    Ok(made(common, args, study, directory.path(), store.as_ref(), watch, stopwatch)?.summary)
 }
 
 /// Runs the study and its maps, or reads their runs back, writes the report, and shows the claims.
@@ -71,7 +77,8 @@ pub(super) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
     let store = store::open(&args.store, args.no_store);
     let stopwatch = args.from.is_none().then_some(stopwatch);
-    let made = made(common, args, study, directory.path(), store.as_ref(), &stop, stopwatch)?;
+    let watch = Watch { progress: &|_| (), stop: &stop };
+    let made = made(common, args, study, directory.path(), store.as_ref(), watch, stopwatch)?;
     let Made { reproduction, summary, page } = made;
     let command = command_line(study, args.is_quick());
     let verdicts = reproduction.verdicts();
@@ -95,10 +102,10 @@ fn made(
     study: &'static dyn Study,
     directory: &Path,
     store: Option<&Store>,
-    stop: &AtomicBool,
+    watch: Watch<'_>,
     stopwatch: Option<Stopwatch>,
 ) -> Result<Made, Failure> {
-    let reproduction = reproduced(common, args, study, directory, store, stop)?;
+    let reproduction = reproduced(common, args, study, directory, store, watch)?;
     let cost = stopwatch.map(|stopwatch| stopwatch.cost());
     let command = command_line(study, args.is_quick());
     let mut summary = study::to_json(&reproduction, cost);
@@ -116,7 +123,7 @@ fn reproduced(
     study: &'static dyn Study,
     directory: &Path,
     store: Option<&Store>,
-    stop: &AtomicBool,
+    watch: Watch<'_>,
 ) -> Result<Reproduction<'static>, Failure> {
     let root = args.from.as_deref().unwrap_or(directory);
     let means = Means {
@@ -126,7 +133,7 @@ fn reproduced(
         store,
         before: run::Before::Rerun,
         only_kept: args.from.is_some(),
-        stop,
+        watch,
         goes_on: store.map_or("", |_| store::GOES_ON),
     };
     let results = match means.only_kept {
@@ -161,11 +168,12 @@ fn simulate(means: &Means<'_>, study: &dyn Study) -> Result<Results, Failure> {
     let report = |now: run::Progress| {
         progress.set(now.done as f64 / now.total.max(1) as f64);
         progress.say(&format!("{} of {} runs of the own set-up", now.done, now.total));
+        (means.watch.progress)(now);
         if let Ok(mut last) = last.lock() {
             *last = (now.done, now.total);
         }
     };
-    let watch = Watch { progress: &report, stop: means.stop };
+    let watch = Watch { progress: &report, ..means.watch };
     let workers = means.common.jobs().get();
     let results = study::simulate(study, means.quick, workers, means.root, means.store, watch);
     results.map_err(|error| match error {

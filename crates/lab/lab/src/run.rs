@@ -10,7 +10,7 @@ mod stored;
 mod sweep;
 
 pub use done::{Run, directory_of};
-pub use elsewhere::{MakeError, make};
+pub use elsewhere::{MakeError, check_version, make};
 pub use kept::{Kept, complete_runs, kept, missing, none_of, replaced};
 pub use sweep::{Before, Progress, Shard, SweepOptions, Watch, sweep, sweep_all, sweep_with};
 

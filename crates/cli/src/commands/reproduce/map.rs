@@ -18,7 +18,6 @@ use fairwave_study::{Claim, Maps, Study, alone};
 use fairwave_text::quoted;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// Judges the claim over its grid, writes the page, and shows the result.
 pub(super) fn run(
@@ -47,7 +46,7 @@ pub(super) fn run(
         store: store.as_ref(),
         before: if args.resume { run::Before::Resume } else { run::Before::Rerun },
         only_kept: false,
-        stop: &stop,
+        watch: Watch { progress: &|_| (), stop: &stop },
         goes_on: match store {
             Some(_) => store::GOES_ON,
             None => "; --resume with the same --out goes on",
@@ -125,7 +124,8 @@ pub(super) struct Means<'a> {
     pub(super) before: run::Before,
     /// Whether nothing is simulated.
     pub(super) only_kept: bool,
-    pub(super) stop: &'a AtomicBool,
+    /// Receiver of the progress beside the bar, and the stop request.
+    pub(super) watch: Watch<'a>,
     /// Text behind "interrupted": the way to continue, if there is one.
     pub(super) goes_on: &'static str,
 }
@@ -146,7 +146,7 @@ impl<'a> Means<'a> {
             before: self.before,
             only_kept: self.only_kept,
             alone: &[],
-            watch: Watch { progress: &|_| (), stop: self.stop },
+            watch: self.watch,
         }
     }
 }
@@ -195,8 +195,9 @@ fn explore(means: &Means<'_>, ask: MapRequest<'_>) -> Result<Explored, Failure> 
     let report = |now: run::Progress| {
         progress.set(now.done as f64 / now.total.max(1) as f64);
         progress.say(&format!("{} of {} {what} runs", now.done, now.total));
+        (means.watch.progress)(now);
     };
-    let ask = MapRequest { watch: Watch { progress: &report, stop: means.stop }, ..ask };
+    let ask = MapRequest { watch: Watch { progress: &report, ..means.watch }, ..ask };
     map::explore(&ask).map_err(|error| match error {
         fairwave_study::Error::Run(ended) if ended.is_interruption() => {
             Failure::Run(format!("{ended}{}", means.goes_on))

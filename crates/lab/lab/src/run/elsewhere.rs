@@ -11,7 +11,7 @@ use std::path::Path;
 #[derive(Debug, thiserror::Error)]
 pub enum MakeError {
     /// The code there makes other results.
-    #[error("this machine has version {here} of the simulator, and the study is run by {there}")]
+    #[error("this machine has version {here} of the simulator, and its results are for {there}")]
     Version {
         /// Version of this program.
         here: String,
@@ -32,6 +32,18 @@ pub enum MakeError {
     NotKept(u64),
 }
 
+/// Checks that this program makes the results that another one of this version wants.
+///
+/// # Errors
+/// [`MakeError::Version`].
+pub fn check_version(version: &Version) -> Result<(), MakeError> {
+    let here = Version::of_build();
+    if *version == here {
+        return Ok(());
+    }
+    Err(MakeError::Version { here: here.short(), there: version.short() })
+}
+
 /// Makes the run of a resolved scenario, as a store's key has it, and returns the parts of its
 /// result: `part`, and all others that come with it. `place` is an empty directory for its files.
 ///
@@ -43,10 +55,7 @@ pub fn make(
     scenario: &str,
     place: &Path,
 ) -> Result<Vec<Part>, MakeError> {
-    let here = Version::of_build();
-    if *version != here {
-        return Err(MakeError::Version { here: here.short(), there: version.short() });
-    }
+    check_version(version)?;
     let plan = Plan::parse("resolved scenario", scenario, &[])?;
     let [job] = plan.jobs()[..] else { return Err(MakeError::Part(part.to_owned())) };
     let words: Vec<&str> = part.split(' ').collect();
