@@ -3,48 +3,97 @@
 from __future__ import annotations
 
 import importlib
-import json
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ._fairwave import RunError, code_version, make_run
-from ._fairwave import reproduce as reproduce_with
+from ._fairwave import RunError, check_version, code_version, make_run
+from ._study import reproduced
 from ._sweep import Made, SweepWarning, Task, joined
 from ._table import Table
 
-#: Tasks for each processor of the cluster: enough to even out runs of unequal length.
-_TASKS_A_PROCESSOR = 8
+#: Tasks of a sweep: one for each run, up to this number.
+_MOST_TASKS = 4096
 #: Times that a task is repeated whose worker died.
 _RETRIES = 3
-#: Runs of a study at the same time, for each processor of the cluster, and at most:
-#: each has a thread of the driver.
-_RUNS_A_PROCESSOR = 2
-_MOST_RUNS = 1024
+#: Tasks at the same time, unless the caller says otherwise. The number of processors says nothing:
+#: a cluster may add nodes while tasks wait. Those of a study have a thread of the driver each.
+_AT_ONCE = 1024
 
 
-def sweep(task: Task, *, address: str | None, progress: bool) -> Table:
-    """Makes the runs of a sweep on a cluster, and joins their rows in the order of the sweep."""
+def sweep(task: Task, *, address: str | None, jobs: int | None, progress: bool) -> Table:
+    """Makes the runs of a sweep on a cluster, and joins their rows in the order of the sweep.
+
+    Of a task whose workers die each run is a task once more, so that the run that kills them is
+    found: it is a warning.
+    """
     ray = _connected(address)
     runs = len(task.scenario.plan.jobs)
-    tasks = min(runs, _processors(ray) * _TASKS_A_PROCESSOR)
+    with closing(_batches(ray, task, runs, jobs or _AT_ONCE)) as batches:
+        return joined(batches, runs, progress)
+
+
+def _batches(ray: Any, task: Task, runs: int, at_once: int) -> Generator[Made]:
+    """Runs as the cluster completes them. Tasks that are not awaited to the end are cancelled."""
+    import pyarrow
+
     one = ray.remote(max_retries=_RETRIES)(_runs)
-    shared = ray.put(task)
-    waiting = [one.remote(shared, range(at, runs, tasks)) for at in range(tasks)]
+    # In a list: Ray passes it on as it is, and a worker of another version cannot read the task.
+    inputs = (code_version(), [ray.put(task)])
+    size = -(-runs // _MOST_TASKS)
+    ahead = deque(range(at, min(at + size, runs)) for at in range(0, runs, size))
+    waiting: dict[Any, range] = {}
+    try:
+        while ahead or waiting:
+            while ahead and len(waiting) < at_once:
+                numbers = ahead.popleft()
+                waiting[one.remote(*inputs, numbers)] = numbers
+            [ready], _ = ray.wait(list(waiting))
+            numbers = waiting.pop(ready)
+            try:
+                made = ray.get(ready)
+            except _deaths(ray) as error:
+                if len(numbers) > 1:
+                    ahead.extend(range(number, number + 1) for number in numbers)
+                    continue
+                made = Made(pyarrow.table({}), [(numbers[0], _died(task, numbers[0], error))])
+            yield made
+    finally:
+        for task_left in waiting:
+            ray.cancel(task_left, force=True)
 
-    def batches() -> Iterator[Made]:
-        nonlocal waiting
-        while waiting:
-            ready, waiting = ray.wait(waiting)
-            yield ray.get(ready[0])
 
-    return joined(batches(), runs, progress)
+#: The task of the latest sweep whose runs this worker made, by the name of Ray's object.
+_kept: dict[str, Task] = {}
 
 
-def _runs(task: Task, numbers: range) -> Made:
-    return task.made(numbers)
+def _runs(version: bytes, shared: list[Any], numbers: range) -> Made:
+    """Makes runs in a worker, which reads the task of a sweep once."""
+    check_version(version)
+    [task] = shared
+    name = task.hex()
+    if name not in _kept:
+        _kept.clear()
+        _kept[name] = importlib.import_module("ray").get(task)
+    return _kept[name].made(numbers)
+
+
+def _deaths(ray: Any) -> tuple[type[Exception], ...]:
+    """Errors of tasks whose workers died each time."""
+    errors = ray.exceptions
+    return errors.WorkerCrashedError, errors.NodeDiedError, errors.OutOfMemoryError
+
+
+def _died(task: Task, number: int, error: Exception) -> str:
+    """The reason why there is no such run, in the words of other runs that fail."""
+    plan = task.scenario.plan
+    point, seed = plan.jobs[number]
+    at = ", ".join(f"{key} = {value}" for key, value in plan.points[point])
+    return f"run with seed {seed}{f' at {at}' if at else ''}: {error}"
 
 
 def reproduce(words: list[str], *, address: str | None, progress: bool) -> dict[str, Any]:
@@ -57,20 +106,20 @@ def reproduce(words: list[str], *, address: str | None, progress: bool) -> dict[
     ray = _connected(address)
     version = code_version()
     task = ray.remote(max_retries=_RETRIES)(_parts)
+    failures: tuple[type[Exception], ...] = (RunError, *_deaths(ray))
 
     def source(part: str, scenario: str) -> list[tuple[str, bytes]]:
         try:
             made: list[tuple[str, bytes]] = ray.get(task.remote(version, part, scenario))
             return made
-        except (RunError, ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError) as error:
+        except failures as error:
             why = getattr(error, "cause", None) or error
             warnings.warn(f"{why}; this machine makes the run", SweepWarning, stacklevel=2)
             return []
 
-    jobs = min(_MOST_RUNS, _RUNS_A_PROCESSOR * _processors(ray))
-    options = ["--jobs", str(jobs), *([] if progress else ["--quiet"])]
-    summary: dict[str, Any] = json.loads(reproduce_with(["fairwave", *words, *options], source))
-    return summary
+    if "--jobs" not in words:
+        words = [*words, "--jobs", str(_AT_ONCE)]
+    return reproduced(words, source, progress)
 
 
 def _parts(version: bytes, part: str, scenario: str) -> list[tuple[str, bytes]]:
@@ -79,13 +128,27 @@ def _parts(version: bytes, part: str, scenario: str) -> list[tuple[str, bytes]]:
         return make_run(version, part, scenario, Path(place))
 
 
+#: The address at which Ray was connected here, and its cluster.
+_chosen: tuple[str, str] | None = None
+
+
 def _connected(address: str | None) -> Any:
     """Ray, connected to the cluster at `address` or to one on this machine."""
+    global _chosen
     ray: Any = importlib.import_module("ray")
     if not ray.is_initialized():
         ray.init(address=address, log_to_driver=False, include_dashboard=False)
+        _chosen = (address, _cluster(ray)) if address else None
+    elif address not in (None, "auto"):
+        cluster = _cluster(ray)
+        if address != cluster and (address, cluster) != _chosen:
+            raise ValueError(
+                f"address={address!r}: Ray is connected to {cluster}; leave out `address`, or "
+                "call ray.shutdown() first"
+            )
     return ray
 
 
-def _processors(ray: Any) -> int:
-    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+def _cluster(ray: Any) -> str:
+    """The address of the cluster that Ray is connected to."""
+    return str(getattr(ray.get_runtime_context(), "gcs_address", "a cluster by its client"))

@@ -53,11 +53,15 @@ def sweep(
     another sweep in `out` are replaced only if `force` is set.
 
     `backend="ray"` makes the runs as tasks of Ray, of the cluster at `address` or of one on this
-    machine. A run that fails is a warning, too.
+    machine, at most `jobs` of them at the same time (1,024 by default). A run that fails, or kills
+    its workers, is a warning.
     """
     chosen = Scenario(scenario, set=axes(set), seeds=seeds)
     chosen.warn()
-    place = Path(out) if out is not None else None
+    # Workers of a cluster have other working directories.
+    place = Path(out).absolute() if out is not None else None
+    if dataset is not None and "://" not in os.fspath(dataset):
+        dataset = os.path.abspath(dataset)
     if backend not in ("threads", "ray"):
         raise ValueError(f"backend={backend!r}: there are 'threads' and 'ray'")
     task = Task(chosen, rows, place, dataset)
@@ -67,7 +71,7 @@ def sweep(
         if backend == "ray":
             from ._ray import sweep as on_ray
 
-            return on_ray(task, address=address, progress=progress)
+            return on_ray(task, address=address, jobs=jobs, progress=progress)
         workers = jobs or len(os.sched_getaffinity(0))
         if dataset is not None:
             return _on_threads(task, workers, progress)

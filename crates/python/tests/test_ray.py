@@ -3,12 +3,14 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 import fairwave as fw
+from fairwave import _ray
 
 ray = pytest.importorskip("ray")
 
@@ -18,7 +20,9 @@ def cluster():
     """Ray on this machine. It expects its own start within 30 s, which a busy machine exceeds."""
     for attempt in range(10):
         try:
-            ray.init(log_to_driver=False, include_dashboard=False)
+            # A test has two tasks that wait for each other.
+            processors = max(2, os.cpu_count() or 1)
+            ray.init(num_cpus=processors, log_to_driver=False, include_dashboard=False)
             break
         except Exception:
             ray.shutdown()
@@ -63,6 +67,130 @@ def test_ray_carries_an_algorithm_of_ones_own(tiny):
     fw.cc.unregister("Fixed")
 
 
+def test_ray_carries_the_files_that_a_scenario_names(tmp_path):
+    file = Path(__file__).resolve().parents[3] / "scenarios/recorded-call.toml"
+    short = {"duration": "2 s"}
+    ours = fw.sweep(file, seeds=1, set=short).to_arrow()
+    assert fw.sweep(file, seeds=1, set=short, backend="ray").to_arrow().equals(ours)
+
+
+def test_relative_places_are_those_of_the_driver(tiny, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fw.sweep(tiny, seeds=1, backend="ray", out="out", dataset="dataset")
+    assert len(list(tmp_path.glob("out/*/seed-1/summary.json"))) == 2
+    assert len(list(tmp_path.glob("dataset/*/seed=1/*.parquet"))) == 2
+
+
+def test_a_worker_of_another_version_is_refused(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(_ray, "code_version", lambda: bytes(32))
+    with pytest.raises(ValueError, match="this machine has version"):
+        fw.sweep(tiny, seeds=1, backend="ray", dataset=tmp_path / "dataset")
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_an_address_of_another_cluster_is_refused(tiny):
+    with pytest.raises(ValueError, match="Ray is connected to .*:"):
+        fw.sweep(tiny, backend="ray", address="192.0.2.1:6379")
+    here = ray.get_runtime_context().gcs_address
+    for address in (here, "auto"):
+        assert len(fw.sweep(tiny, seeds=1, backend="ray", address=address)) == 4
+
+
+@pytest.mark.parametrize("jobs", [None, 3])
+def test_the_number_of_tasks_follows_runs_and_jobs_not_processors(tiny, monkeypatch, jobs):
+    in_flight, sizes = [], []
+
+    class Counting:
+        """Ray, which counts the tasks in flight."""
+
+        def __getattr__(self, name):
+            return getattr(ray, name)
+
+        def wait(self, refs):
+            in_flight.append(len(refs))
+            return ray.wait(refs)
+
+        def remote(self, **options):
+            def counted(run):
+                task = ray.remote(**options)(run)
+                begin = task.remote
+                task.remote = lambda *inputs: sizes.append(len(inputs[-1])) or begin(*inputs)
+                return task
+
+            return counted
+
+    monkeypatch.setattr(_ray, "_connected", lambda address: Counting())
+    monkeypatch.setattr(_ray, "_MOST_TASKS", 20)
+    table = fw.sweep(tiny, seeds=19, backend="ray", jobs=jobs)
+    assert len(table) == 2 * 38
+    assert sizes == [2] * 19, "38 runs in 20 tasks at most"
+    assert max(in_flight) == (jobs or 19)
+
+
+@pytest.fixture
+def own():
+    """Registers an algorithm for a test."""
+    made = []
+    yield lambda algorithm: made.append(fw.cc.register(algorithm).__name__)
+    for name in made:
+        fw.cc.unregister(name)
+
+
+class Base(fw.cc.Controller):
+    """A window that stays."""
+
+    def on_ack(self, ack):
+        pass
+
+    def on_loss(self, loss):
+        pass
+
+    def on_rto(self, rto):
+        pass
+
+
+# Ray sends what a test's module has by its name, which workers cannot import.
+ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+def test_a_run_that_kills_its_workers_is_a_warning(tiny, own, monkeypatch):
+    class Deadly(Base):
+        def on_ack(self, ack):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    own(Deadly)
+    # Runs of both algorithms in one task.
+    monkeypatch.setattr(_ray, "_MOST_TASKS", 1)
+    monkeypatch.setattr(_ray, "_RETRIES", 0)
+    axes = {"tcp.congestion_control": ["Deadly", "reno"]}
+    with pytest.warns(fw.SweepWarning, match="run with seed 1 at .* = Deadly: .*worker died"):
+        table = fw.sweep(tiny, seeds=1, set=axes, backend="ray")
+    assert table.to_pandas()["tcp.congestion_control"].tolist() == ["reno", "reno"]
+
+
+def test_an_exception_ends_the_tasks_that_are_under_way(tiny, own, tmp_path):
+    class Wrong(Base):
+        def on_ack(self, ack):
+            # Not before the other task has begun.
+            if list(tmp_path.iterdir()):
+                raise ZeroDivisionError
+
+    class Endless(Base):
+        def on_ack(self, ack):
+            (tmp_path / str(os.getpid())).touch()
+
+    own(Wrong)
+    own(Endless)
+    axes = {"tcp.congestion_control": ["Wrong", "Endless"], "duration": "86400 s"}
+    with pytest.raises(ZeroDivisionError):
+        fw.sweep(tiny, seeds=1, set=axes, backend="ray")
+    [worker] = [int(file.name) for file in tmp_path.iterdir()]
+    end = time.monotonic() + 60
+    while os.path.exists(f"/proc/{worker}") and time.monotonic() < end:
+        pass
+    assert not os.path.exists(f"/proc/{worker}")
+
+
 def test_ray_accepts_the_cluster_file():
     from ray.autoscaler._private import util
 
@@ -87,7 +215,9 @@ def content(place):
     return {file.relative_to(place): file.read_bytes() for file in files}
 
 
-def test_a_study_has_the_page_of_any_machine_though_a_worker_is_killed(tmp_path, monkeypatch):
+def test_a_study_has_the_page_of_any_machine_though_a_worker_is_killed(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     killed = kill.remote("_parts")
     study = fw.reproduce("ap-buffer", backend="ray", out=tmp_path / "ray")
@@ -101,6 +231,9 @@ def test_a_study_has_the_page_of_any_machine_though_a_worker_is_killed(tmp_path,
     # A second time everything is in this machine's store.
     again = fw.reproduce("ap-buffer", backend="ray", out=tmp_path / "again")
     assert again.report.read_bytes() == study.report.read_bytes()
+    here = fw.reproduce("ap-buffer", jobs=2, out=tmp_path / "here", progress=True)
+    assert here.summary["claims"] == study.summary["claims"]
+    assert "reproduce: " in capsys.readouterr().err
 
 
 def command(*options):
