@@ -170,5 +170,6 @@ def _on_threads(task: Task, workers: int, progress: bool) -> Table:
         return joined((future.result() for future in as_completed(futures)), runs, progress)
     finally:
         # After Ctrl-C or a failed write no further run begins, and those under way end.
+        pool.shutdown(wait=False, cancel_futures=True)
         stop.set()
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown()
