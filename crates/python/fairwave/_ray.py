@@ -20,9 +20,12 @@ from ._table import Table
 _MOST_TASKS = 4096
 #: Times that a task is repeated whose worker died.
 _RETRIES = 3
-#: Tasks at the same time, unless the caller says otherwise. The number of processors says nothing:
-#: a cluster may add nodes while tasks wait. Those of a study have a thread of the driver each.
+#: Tasks of a sweep at the same time, unless the caller says otherwise. The number of processors
+#: says nothing: a cluster may add nodes while tasks wait.
 _AT_ONCE = 1024
+#: Runs of a study at the same time, for each processor of the cluster. Each has a thread of the
+#: driver, and Ctrl-C waits for it.
+_RUNS_A_PROCESSOR = 2
 
 
 def sweep(task: Task, *, address: str | None, jobs: int | None, progress: bool) -> Table:
@@ -118,7 +121,9 @@ def reproduce(words: list[str], *, address: str | None, progress: bool) -> dict[
             return []
 
     if "--jobs" not in words:
-        words = [*words, "--jobs", str(_AT_ONCE)]
+        # A cluster that has no nodes yet knows no processors.
+        processors = int(ray.cluster_resources().get("CPU", 0)) or _AT_ONCE
+        words = [*words, "--jobs", str(min(_AT_ONCE, _RUNS_A_PROCESSOR * processors))]
     return reproduced(words, source, progress)
 
 

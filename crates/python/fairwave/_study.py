@@ -102,8 +102,8 @@ def reproduce(
     Study names are those of `fairwave list studies`. With `out` its report and its runs stay there.
     `jobs` is the number of runs at the same time, by default that of the cores.
     `backend="ray"` makes the runs as tasks of Ray, of the cluster at `address` or of one on this
-    machine, at most 1,024 at the same time by default; their results go into this machine's store,
-    and the report is that of any machine.
+    machine, by default two for each of its present processors; their results go into this machine's
+    store, and the report is that of any machine.
     """
     if quick is not None and quick == full:
         raise ValueError("a reproduction is either quick or full")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -125,6 +126,21 @@ def test_the_number_of_tasks_follows_runs_and_jobs_not_processors(tiny, monkeypa
     assert len(table) == 2 * 38
     assert sizes == [2] * 19, "38 runs in 20 tasks at most"
     assert max(in_flight) == (jobs or 19)
+
+
+@pytest.mark.parametrize(
+    ("resources", "jobs", "expected"),
+    [({}, None, 1024), ({"CPU": 3.0}, None, 6), ({"CPU": 3.0}, 40, 40)],
+)
+def test_a_study_has_runs_by_jobs_or_processors(monkeypatch, resources, jobs, expected):
+    asked = []
+    here = SimpleNamespace(
+        cluster_resources=lambda: resources, remote=ray.remote, exceptions=ray.exceptions
+    )
+    monkeypatch.setattr(_ray, "_connected", lambda address: here)
+    monkeypatch.setattr(_ray, "reproduced", lambda words, *_: asked.append(words) or {})
+    fw.reproduce("ap-buffer", backend="ray", jobs=jobs)
+    assert asked[0][-2:] == ["--jobs", str(expected)]
 
 
 @pytest.fixture

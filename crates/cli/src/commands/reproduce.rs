@@ -33,8 +33,9 @@ struct Made {
     page: PathBuf,
 }
 
-/// Runs the study and its maps, writes the report and returns the summary. `source` makes the runs
-/// that the store lacks. Then the page names no cost: this machine does not know that of the others.
+/// Runs the study and its maps, writes the report and returns the summary. If there is a `source`,
+/// it makes the runs that the store lacks, and the page names no cost: this machine does not know
+/// that of the others.
 pub(crate) fn answer(
     common: &Common,
     args: &Reproduce,
