@@ -58,6 +58,7 @@ pub(crate) struct Path {
     timeouts: u64,
     probe_interval: Duration,
     max_round_trips: u32,
+    spared_queue: Duration,
 }
 
 impl Path {
@@ -83,6 +84,7 @@ impl Path {
             timeouts: 0,
             probe_interval: config.probe_interval,
             max_round_trips: config.max_round_trips,
+            spared_queue: config.spared_queue,
         }
     }
 
@@ -192,7 +194,7 @@ impl Path {
     }
 
     /// The part of the window that may be in flight: the data that the path delivers in
-    /// `most_round_trips` of its minimum RTT.
+    /// `max_round_trips` of its minimum RTT, or in that and `spared_queue`.
     fn usable(&self) -> u32 {
         self.usable_of(self.cwnd())
     }
@@ -200,11 +202,14 @@ impl Path {
     /// The part of a window that may be in flight, if with all of it the round-trip time is that of
     /// now.
     fn usable_of(&self, window: u32) -> u32 {
-        let maximum = self.rtt.least() * u64::from(self.max_round_trips);
-        let Some(srtt) = self.rtt.srtt().filter(|srtt| *srtt > maximum && !maximum.is_zero())
-        else {
+        let Some(srtt) = self.rtt.srtt().filter(|_| self.max_round_trips > 0) else {
             return window;
         };
+        let least = self.rtt.least();
+        let maximum = (least * u64::from(self.max_round_trips)).max(least + self.spared_queue);
+        if srtt <= maximum {
+            return window;
+        }
         let part =
             u128::from(window) * u128::from(maximum.as_nanos()) / u128::from(srtt.as_nanos());
         u32::try_from(part).unwrap_or(window).max(self.window.mss())

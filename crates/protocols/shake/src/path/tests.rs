@@ -198,6 +198,18 @@ fn a_deep_queue_is_not_filled() {
     );
 }
 
+/// The round trip takes 0.1 ms once, and 5 ms after that: a processor is busy, not a queue deep.
+/// Of a window with which it takes 25 ms, the data of 0.1 + 10 ms may be in flight.
+#[test]
+fn milliseconds_of_a_busy_processor_do_not_bound_a_short_path() {
+    let mut path = path();
+    path.rtt.sample(ms(1), Duration::from_micros(100));
+    (0..100).for_each(|n| _ = path.rtt.sample(ms(2 + n), Duration::from_millis(5)));
+    assert_eq!((path.usable(), path.cwnd()), (10_000, 10_000));
+    (0..200).for_each(|n| _ = path.rtt.sample(ms(102 + n), Duration::from_millis(25)));
+    assert_eq!(path.usable(), 4_040);
+}
+
 #[test]
 fn a_path_that_rested_has_no_queue() {
     let mut path = behind_a_queue();
