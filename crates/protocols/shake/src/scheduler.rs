@@ -70,7 +70,7 @@ impl PathView {
     }
 
     /// Round-trip time over the part of its messages that arrives.
-    fn expected_time(&self) -> u64 {
+    pub(crate) fn expected_time(&self) -> u64 {
         let arrived = u64::from(self.sent.saturating_sub(self.lost)) + 1;
         let sent = u128::from(self.sent) + 1;
         let time = u128::from(self.srtt.as_nanos()) * sent / u128::from(arrived);

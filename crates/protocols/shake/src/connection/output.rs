@@ -165,7 +165,15 @@ impl<P: Payload> Connection<P> {
         self.rouse_suspects();
         if let Some(next) = self.board.next_missing(&mut self.paths[path].carried) {
             self.stats.copies += 1;
-            self.paths[path].carried = self.board.get(next).end();
+            let segment = *self.board.get(next);
+            self.paths[path].carried = segment.end();
+            // The fastest path retransmits what is lost, when its window permits: a copy on a slower
+            // one may come much later.
+            let is_slower = self.config.standby && self.best_path(None) != Some(path);
+            if segment.lost && is_slower {
+                self.board.copied(next);
+                return Some(self.copy(now, next, path));
+            }
             return Some(self.resend(now, next, path));
         }
         let segment = new.map(|(payload, fin)| self.send_new(now, payload, fin, path));
@@ -231,17 +239,37 @@ impl<P: Payload> Connection<P> {
     /// The first lost segment that some path may carry, and that path.
     fn pick_lost(&mut self) -> Option<(usize, usize)> {
         let policy = self.config.retransmission;
-        // Each other path of a redundant scheduler carries the segment in its turn anyway. A slow
-        // one would keep the receive window shut until then.
+        // Each other path of a redundant scheduler carries the segment in its turn anyway. The first
+        // that are lost wait for the fastest: a slow one would keep the receive window shut.
         let spills = self.config.retransmission_spills && !self.rules.scheduler.is_redundant();
         let (edge, views, paths) = (self.edge, &self.views[..self.in_use], &self.paths);
         let mut tried = self.board.lost_segments().take(MAX_LOST_TRIED);
-        tried.find_map(|(index, lost)| {
+        let first = tried.find_map(|(index, lost)| {
             if lost.seq + u64::from(lost.payload()) > edge {
                 return None;
             }
             let view = policy.pick(lost.len, paths[lost.path].id(), spills, views)?;
             Some((index, self.view_paths[view]))
+        });
+        first.or_else(|| self.pick_later_lost())
+    }
+
+    /// A lost segment of a redundant scheduler that a slower path with room delivers before the
+    /// fastest one has sent all that was lost before it, and that path.
+    fn pick_later_lost(&self) -> Option<(usize, usize)> {
+        if !self.config.retransmission_spills || !self.rules.scheduler.is_redundant() {
+            return None;
+        }
+        let fastest = self.views.iter().min_by_key(|view| view.expected_time())?;
+        let mut with_room =
+            self.views.iter().zip(&self.view_paths).filter(|(view, _)| view.takes(1));
+        with_room.find_map(|(view, path)| {
+            let later = view.expected_time() - fastest.expected_time();
+            let bytes = u128::from(fastest.rate()) * u128::from(later) / 1_000_000_000;
+            let ahead = usize::try_from(bytes / u128::from(self.config.mss)).ok()?;
+            let (index, lost) = self.board.lost_segments().nth(ahead)?;
+            let fits = view.takes(lost.len) && lost.seq + u64::from(lost.payload()) <= self.edge;
+            fits.then_some((index, *path))
         })
     }
 
