@@ -67,8 +67,8 @@ pub struct Config {
     /// so that a deeper queue does not keep the receive window of others (after Ferlin et al.,
     /// IWQoS 2014). Zero: the window alone.
     pub max_round_trips: u32,
-    /// Queueing delay that does not bound it, whatever the minimum: a busy processor, or a cell with
-    /// A-MPDUs, delays that much where the round trip takes a fraction of a millisecond.
+    /// Queueing delay that does not bound it, whatever the minimum: a busy processor, or a cell
+    /// with A-MPDUs, delays that much where the round trip takes a fraction of a millisecond.
     pub spared_queue: Duration,
     /// Whether a path that could send, but for the receive window or for want of new data, repeats
     /// data that another path is holding back (opportunistic retransmission: Raiciu et al., NSDI

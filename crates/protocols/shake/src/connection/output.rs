@@ -167,8 +167,8 @@ impl<P: Payload> Connection<P> {
             self.stats.copies += 1;
             let segment = *self.board.get(next);
             self.paths[path].carried = segment.end();
-            // The fastest path retransmits what is lost, when its window permits: a copy on a slower
-            // one may come much later.
+            // The fastest path retransmits what is lost, when its window permits: a copy on a
+            // slower one may come much later.
             let is_slower = self.config.standby && self.best_path(None) != Some(path);
             if segment.lost && is_slower {
                 self.board.copied(next);
@@ -239,8 +239,8 @@ impl<P: Payload> Connection<P> {
     /// The first lost segment that some path may carry, and that path.
     fn pick_lost(&mut self) -> Option<(usize, usize)> {
         let policy = self.config.retransmission;
-        // Each other path of a redundant scheduler carries the segment in its turn anyway. The first
-        // that are lost wait for the fastest: a slow one would keep the receive window shut.
+        // Each other path of a redundant scheduler carries the segment in its turn anyway. The
+        // first lost ones wait for the fastest: a slow one would keep the receive window shut.
         let spills = self.config.retransmission_spills && !self.rules.scheduler.is_redundant();
         let (edge, views, paths) = (self.edge, &self.views[..self.in_use], &self.paths);
         let mut tried = self.board.lost_segments().take(MAX_LOST_TRIED);

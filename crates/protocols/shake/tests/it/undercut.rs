@@ -27,10 +27,9 @@ struct Case {
     receive_buffer: u32,
 }
 
-/// Share of random cases below 98 % of the best path that is permitted, and for `redundant`: of the
-/// first 1,500 cases 2.9 % were, and 8.6 %.
+/// Share of random cases below 98 % of the best path that is permitted: of the first 300 cases 2 %
+/// were, and by `redundant` 0.7 %.
 const BELOW: f64 = 0.04;
-const REDUNDANT_BELOW: f64 = 0.12;
 /// Repetitions of a case that had less than 98 % once. A loss more or less, at the start above all,
 /// moves a single run by several percent, over one path as over all.
 const REPETITIONS: u64 = 8;
@@ -248,16 +247,14 @@ fn a_narrow_path_does_not_retransmit_all_that_a_wide_one_has_lost() {
     assert!(share >= 980, "{share} permille of {best} bytes");
 }
 
-/// A few of the random cases, each with one scheduler. `redundant` repeats a loss on a slow path
-/// late: in fewer cases it has 98 %.
+/// A few of the random cases, each with one scheduler.
 #[test]
 fn random_paths_are_not_slower_than_the_best_of_them() {
     let cases = (0..).map(Case::random).filter(|case| case.bound() < 4e6).take(30);
     for (case, scheduler) in cases.zip(SCHEDULERS.into_iter().cycle()) {
         let (best, seconds) = (case.best(), case.seconds());
         let share = case.share(scheduler, best);
-        let minimum = if scheduler == "redundant" { 900 } else { 980 };
-        assert!(share >= minimum, "{scheduler}: {share} of {best} bytes in {seconds} s, {case:?}");
+        assert!(share >= 980, "{scheduler}: {share} of {best} bytes in {seconds} s, {case:?}");
     }
 }
 
@@ -306,8 +303,7 @@ fn slow_ten_thousand_random_paths() {
         for (share, seed) in &shares[..5] {
             println!("    {share} permille: {:?}", Case::random(*seed));
         }
-        let permitted = if scheduler == "redundant" { REDUNDANT_BELOW } else { BELOW };
         let share = counts[0] as f64 / CASES as f64;
-        assert!(share <= permitted, "{scheduler}: {share} of the cases are below 98 %");
+        assert!(share <= BELOW, "{scheduler}: {share} of the cases are below 98 %");
     }
 }
