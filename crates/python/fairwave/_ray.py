@@ -16,7 +16,11 @@ from ._study import reproduced
 from ._sweep import Made, SweepWarning, Task, joined
 from ._table import Table
 
-#: Tasks of a sweep: one for each run, up to this number.
+#: Tasks of a sweep, each of which costs some milliseconds: one for so many runs, but so many at
+#: least, and for each processor, that few wait for the last one.
+_RUNS_A_TASK = 8
+_LEAST_TASKS = 64
+_TASKS_A_PROCESSOR = 8
 _MOST_TASKS = 4096
 #: Times that a task is repeated whose worker died.
 _RETRIES = 3
@@ -47,7 +51,8 @@ def _batches(ray: Any, task: Task, runs: int, at_once: int) -> Generator[Made]:
     one = ray.remote(max_retries=_RETRIES)(_runs)
     # In a list: Ray passes it on as it is, and a worker of another version cannot read the task.
     inputs = (code_version(), [ray.put(task)])
-    size = -(-runs // _MOST_TASKS)
+    wanted = max(_LEAST_TASKS, -(-runs // _RUNS_A_TASK), _TASKS_A_PROCESSOR * _processors(ray))
+    size = -(-runs // min(wanted, _MOST_TASKS, runs)) if runs else 1
     ahead = deque(range(at, min(at + size, runs)) for at in range(0, runs, size))
     waiting: dict[Any, range] = {}
     try:
@@ -122,7 +127,7 @@ def reproduce(words: list[str], *, address: str | None, progress: bool) -> dict[
 
     if "--jobs" not in words:
         # A cluster that has no nodes yet knows no processors.
-        processors = int(ray.cluster_resources().get("CPU", 0)) or _AT_ONCE
+        processors = _processors(ray) or _AT_ONCE
         words = [*words, "--jobs", str(min(_AT_ONCE, _RUNS_A_PROCESSOR * processors))]
     return reproduced(words, source, progress)
 
@@ -152,6 +157,11 @@ def _connected(address: str | None) -> Any:
                 "call ray.shutdown() first"
             )
     return ray
+
+
+def _processors(ray: Any) -> int:
+    """Processors that the cluster has now: none yet, perhaps."""
+    return int(ray.cluster_resources().get("CPU", 0))
 
 
 def _cluster(ray: Any) -> str:
