@@ -34,8 +34,7 @@ class Dataset:
 
         plan = scenario.plan
         self._jobs, self._points = plan.jobs, plan.points
-        # Each run has its seed beside the axes.
-        self._axes = [axis for axis in plan.axis_types if axis[0] != "seed"]
+        self._axes = plan.axis_types
         self._plan = plan
         self._rows = rows
         self._storage: Any

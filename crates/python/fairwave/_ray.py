@@ -16,8 +16,8 @@ from ._study import reproduced
 from ._sweep import Made, SweepWarning, Task, joined
 from ._table import Table
 
-#: Tasks of a sweep, each of which costs some milliseconds: one for so many runs, but so many at
-#: least, and for each processor, that few wait for the last one.
+#: Size of a sweep's tasks. A task costs some milliseconds, and a processor without one is idle
+#: while others end theirs: a task for each eight runs, but 64, and eight a processor, at least.
 _RUNS_A_TASK = 8
 _LEAST_TASKS = 64
 _TASKS_A_PROCESSOR = 8
@@ -52,7 +52,7 @@ def _batches(ray: Any, task: Task, runs: int, at_once: int) -> Generator[Made]:
     # In a list: Ray passes it on as it is, and a worker of another version cannot read the task.
     inputs = (code_version(), [ray.put(task)])
     wanted = max(_LEAST_TASKS, -(-runs // _RUNS_A_TASK), _TASKS_A_PROCESSOR * _processors(ray))
-    size = -(-runs // min(wanted, _MOST_TASKS, runs)) if runs else 1
+    size = -(-runs // min(wanted, _MOST_TASKS))
     ahead = deque(range(at, min(at + size, runs)) for at in range(0, runs, size))
     waiting: dict[Any, range] = {}
     try:

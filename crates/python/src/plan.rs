@@ -7,6 +7,7 @@ use crate::own::{self, Raised, Registered};
 use crate::place::Claim;
 use crate::reply::Reply;
 use crate::table::{Axis, Rows, Table, of_runs};
+use fairwave_lab::axes;
 use fairwave_lab::run::{self, Before, Output, SweepOptions, Watch};
 use fairwave_scenario::plan::{self, Job, Override};
 use fairwave_sim::world::World;
@@ -83,7 +84,7 @@ impl Plan {
         points
     }
 
-    /// Keys of the sweep, in order, and the types of their columns.
+    /// Keys of the sweep that have columns, in order, and the types of those.
     #[getter]
     fn axis_types(&self) -> Vec<(String, String)> {
         let of = |axis: Axis| (axis.key, axis.kind.to_string().to_lowercase());
@@ -202,14 +203,14 @@ enum Outcome {
 }
 
 impl Plan {
-    /// Keys of the sweep.
+    /// Keys of the sweep that have columns.
     fn axes(&self) -> Vec<Axis> {
         let points = &self.plan.points;
         let value =
             |point: &'_ plan::Point, at: usize| point.axes[at].1.trim_matches('"').to_owned();
         let mut axes = Vec::new();
-        for (at, (key, _)) in points.first().iter().flat_map(|point| point.axes.iter().enumerate())
-        {
+        let keys = points.first().into_iter().flat_map(|point| point.axes.iter().enumerate());
+        for (at, (key, _)) in keys.filter(|(_, (key, _))| axes::has_column(key)) {
             let values: Vec<String> = points.iter().map(|point| value(point, at)).collect();
             axes.push(Axis::new(key, values.iter().map(String::as_str)));
         }

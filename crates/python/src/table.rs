@@ -7,7 +7,7 @@ use arrow_array::{
     ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
-use fairwave_lab::axes::{self, AxisKind};
+use fairwave_lab::axes::AxisKind;
 use fairwave_lab::results::{Summary, read_summary, series_in};
 use fairwave_lab::run::Run;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -189,7 +189,7 @@ pub(crate) fn of_runs(runs: &[Run], axes: &[Axis], rows: Rows) -> PyResult<(Tabl
     let (results, counts) = rows.of(&summaries)?;
     let mut fields: Vec<FieldRef> = Vec::new();
     let mut columns: Vec<ArrayRef> = Vec::new();
-    for axis in axes.iter().filter(|axis| axes::has_column(&axis.key)) {
+    for axis in axes {
         fields.push(Arc::new(Field::new(&axis.key, axis.kind.clone(), true)));
         columns.push(axis.column(runs, &counts));
     }

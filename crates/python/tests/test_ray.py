@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import own_still
 import pytest
 
 import fairwave as fw
@@ -152,25 +153,13 @@ def own():
         fw.cc.unregister(name)
 
 
-class Base(fw.cc.Controller):
-    """A window that stays."""
-
-    def on_ack(self, ack):
-        pass
-
-    def on_loss(self, loss):
-        pass
-
-    def on_rto(self, rto):
-        pass
-
-
-# Ray sends what a test's module has by its name, which workers cannot import.
-ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+# Ray sends what a module of the tests has by its name, which workers cannot import.
+for module in (sys.modules[__name__], own_still):
+    ray.cloudpickle.register_pickle_by_value(module)
 
 
 def test_a_run_that_kills_its_workers_is_a_warning(tiny, own, monkeypatch):
-    class Deadly(Base):
+    class Deadly(own_still.Still):
         def on_ack(self, ack):
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -185,13 +174,13 @@ def test_a_run_that_kills_its_workers_is_a_warning(tiny, own, monkeypatch):
 
 
 def test_an_exception_ends_the_tasks_that_are_under_way(tiny, own, tmp_path):
-    class Wrong(Base):
+    class Wrong(own_still.Still):
         def on_ack(self, ack):
             # Not before the other task has begun.
             if list(tmp_path.iterdir()):
                 raise ZeroDivisionError
 
-    class Endless(Base):
+    class Endless(own_still.Still):
         def on_ack(self, ack):
             (tmp_path / str(os.getpid())).touch()
 

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from own_reno import Reno
+from own_still import Still
 
 import fairwave as fw
 
@@ -118,7 +119,7 @@ def test_ctrl_c_ends_the_runs_under_way(tiny, tmp_path, with_dataset):
     begun, last_ns = [], [0]
 
     @fw.cc.register
-    class Interrupting(fw.cc.Controller):
+    class Interrupting(Still):
         def __init__(self, initial):
             super().__init__(initial)
             if not begun:
@@ -127,12 +128,6 @@ def test_ctrl_c_ends_the_runs_under_way(tiny, tmp_path, with_dataset):
 
         def on_ack(self, ack):
             last_ns[0] = max(last_ns[0], ack.now_ns)
-
-        def on_loss(self, loss):
-            pass
-
-        def on_rto(self, rto):
-            pass
 
     axes = {"tcp.congestion_control": ["Interrupting"], "duration": "600 s"}
     dataset = tmp_path / "dataset" if with_dataset else None

@@ -3,7 +3,7 @@
 use fairwave_units::{Duration, Instant};
 use std::collections::BTreeSet;
 
-/// Resets a second in answer to such packets: a sender may forge the server's address.
+/// Maximum Resets a second: a sender may forge the server's address.
 const RESETS_A_SECOND: u32 = 8;
 
 /// Ports of a client's connections so far, and the Resets of the present second.

@@ -8,6 +8,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Largest number of parts that a warning names.
+const SHOWN: usize = 10;
+/// Beginning of the names of files that record parts.
+const SHARD: &str = "shard-";
+
 /// Result of a merge: the output of `fairwave merge --json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MergeOutput {
@@ -46,8 +51,8 @@ pub fn merge(parts: &[PathBuf], whole: &Path) -> Result<MergeOutput, Error> {
                 }
             }
         }
-        for shard in complete_shards(part)? {
-            complete(shard, whole)?;
+        for shard in recorded(part)? {
+            record(shard, whole)?;
         }
     }
     match parts {
@@ -57,7 +62,7 @@ pub fn merge(parts: &[PathBuf], whole: &Path) -> Result<MergeOutput, Error> {
         _ if empty.is_empty() => {}
         _ => merged.warnings.push(format!("no complete run is in {}", empty.join(", "))),
     }
-    merged.warnings.extend(missing(&complete_shards(whole)?));
+    merged.warnings.extend(missing(&recorded(whole)?));
     Ok(merged)
 }
 
@@ -65,13 +70,13 @@ pub fn merge(parts: &[PathBuf], whole: &Path) -> Result<MergeOutput, Error> {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn complete(shard: Shard, directory: &Path) -> Result<(), Error> {
+pub fn record(shard: Shard, directory: &Path) -> Result<(), Error> {
     let name = format!("{SHARD}{shard}").replace(' ', "-");
     results::write_file(&directory.join(name), b"")
 }
 
-/// The parts of a sweep that [`complete`] recorded in a directory.
-fn complete_shards(directory: &Path) -> Result<Vec<Shard>, Error> {
+/// The parts of a sweep that [`record`] recorded in a directory.
+fn recorded(directory: &Path) -> Result<Vec<Shard>, Error> {
     let mut shards = Vec::new();
     for entry in fs::read_dir(directory).map_err(Error::io(directory))? {
         let name = entry.map_err(Error::io(directory))?.file_name();
@@ -98,10 +103,6 @@ fn missing(shards: &[Shard]) -> Option<String> {
     })
 }
 
-/// Largest number of parts that a warning names.
-const SHOWN: usize = 10;
-/// Beginning of the names of files that record parts.
-const SHARD: &str = "shard-";
 const SUMMARY: &str = "summary.json";
 
 fn wrong(path: &Path, what: String) -> Error {
@@ -179,6 +180,7 @@ mod tests {
         assert!(refused.to_string().contains("no complete run"), "{refused}");
         Ok(())
     }
+
     /// Parts of a sweep of two runs, the third of which was lost at first.
     #[test]
     fn parts_without_runs_and_lost_parts_are_named() -> Result<(), Box<dyn error::Error>> {
@@ -188,7 +190,7 @@ mod tests {
         run_in(&c.join("seed-2"), "two")?;
         fs::create_dir_all(&b)?;
         for (part, number) in [(&a, "1/4"), (&b, "4/4")] {
-            complete(number.parse()?, part)?;
+            record(number.parse()?, part)?;
         }
         let merged = merge(&[a.clone(), b.clone()], &whole)?;
         assert_eq!((merged.copied, merged.already), (1, 0));
@@ -196,10 +198,10 @@ mod tests {
         let missing = "of 4 parts, these are missing or not complete: 2, 3".to_owned();
         assert_eq!(merged.warnings, [empty, missing]);
 
-        complete("2/4".parse()?, &c)?;
+        record("2/4".parse()?, &c)?;
         let merged = merge(std::slice::from_ref(&c), &whole)?;
         assert_eq!(merged.warnings, ["of 4 parts, these are missing or not complete: 3"]);
-        complete("3/4".parse()?, &c)?;
+        record("3/4".parse()?, &c)?;
         assert_eq!(merge(&[a, c], &whole)?, joined(0, 2));
         Ok(())
     }

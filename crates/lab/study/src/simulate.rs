@@ -95,10 +95,7 @@ pub fn simulate_plans(
     let sweeps = plans.iter().zip(&directories).map(|(planned, directory)| {
         let output = planned.output(directory);
         let points = planned.points.as_deref();
-        (
-            &planned.plan,
-            SweepOptions { output, before: Before::Rerun, store, points, shard: None, end: None },
-        )
+        (&planned.plan, SweepOptions { store, points, ..(output, Before::Rerun).into() })
     });
     let sweeps: Vec<_> = sweeps.collect();
     let runs = run::sweep_all(&sweeps, workers, watch, &|run| run)?;
@@ -133,7 +130,7 @@ pub(crate) fn kept(
     let plan = &planned.plan;
     let mut incomplete = Incomplete { root: root.to_owned(), ..Incomplete::default() };
     let (output, before) = (Output::Nothing, Before::Rerun);
-    let how = SweepOptions { output, before, store, points: None, shard: None, end: None };
+    let how = SweepOptions { store, ..(output, before).into() };
     let mut runs = Vec::new();
     for job in planned.jobs() {
         let place = run::directory_of(plan, job, root);

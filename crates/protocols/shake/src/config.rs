@@ -69,7 +69,7 @@ pub struct Config {
     pub max_round_trips: u32,
     /// Queueing delay that does not bound it, whatever the minimum: a busy processor, or a cell
     /// with A-MPDUs, delays that much where the round trip takes a fraction of a millisecond.
-    pub spared_queue: Duration,
+    pub permitted_queue: Duration,
     /// Whether a path that could send, but for the receive window or for want of new data, repeats
     /// data that another path is holding back (opportunistic retransmission: Raiciu et al., NSDI
     /// 2012, section 4.2). That path's window is not halved for it, as they do: see
@@ -171,7 +171,7 @@ const PAPER: Config = Config {
     validate_window: false,
     pacing: false,
     max_round_trips: 0,
-    spared_queue: Duration::ZERO,
+    permitted_queue: Duration::ZERO,
     opportunistic: false,
     standby: false,
     backup_after: BACKUP_AFTER,
@@ -206,7 +206,7 @@ const MODERN: Config = Config {
     validate_window: true,
     pacing: true,
     max_round_trips: 2,
-    spared_queue: Duration::from_millis(10),
+    permitted_queue: Duration::from_millis(10),
     opportunistic: true,
     standby: true,
     backup_after: BACKUP_AFTER,

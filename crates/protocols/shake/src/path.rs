@@ -58,7 +58,7 @@ pub(crate) struct Path {
     timeouts: u64,
     probe_interval: Duration,
     max_round_trips: u32,
-    spared_queue: Duration,
+    permitted_queue: Duration,
 }
 
 impl Path {
@@ -84,7 +84,7 @@ impl Path {
             timeouts: 0,
             probe_interval: config.probe_interval,
             max_round_trips: config.max_round_trips,
-            spared_queue: config.spared_queue,
+            permitted_queue: config.permitted_queue,
         }
     }
 
@@ -194,7 +194,7 @@ impl Path {
     }
 
     /// The part of the window that may be in flight: the data that the path delivers in
-    /// `max_round_trips` of its minimum RTT, or in that and `spared_queue`.
+    /// `max_round_trips` of its minimum RTT, or in that and `permitted_queue`.
     fn usable(&self) -> u32 {
         self.usable_of(self.cwnd())
     }
@@ -206,7 +206,7 @@ impl Path {
             return window;
         };
         let least = self.rtt.least();
-        let maximum = (least * u64::from(self.max_round_trips)).max(least + self.spared_queue);
+        let maximum = (least * u64::from(self.max_round_trips)).max(least + self.permitted_queue);
         if srtt <= maximum {
             return window;
         }

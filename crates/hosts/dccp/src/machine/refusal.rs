@@ -23,7 +23,7 @@ impl Connections {
             self.ignored.foreign += 1;
             return;
         }
-        // A connection that is not open answers.
+        // One that was never opened answers each packet with that Reset.
         let mut config = self.settings.connection.clone();
         config.local_port = port;
         let (profiles, local) = (self.settings.profiles, self.settings.local);

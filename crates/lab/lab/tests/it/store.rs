@@ -330,8 +330,7 @@ seeds = 2
 
 fn swept(output: Output<'_>, store: Option<&Store>, sets: &[String]) -> Vec<Run> {
     let plan = Plan::parse("test", SCENARIO, sets).unwrap_or_else(|e| panic!("{e}"));
-    let how =
-        SweepOptions { output, before: Before::Rerun, store, points: None, shard: None, end: None };
+    let how = SweepOptions { store, ..(output, Before::Rerun).into() };
     let watch = Watch { progress: &|_: Progress| {}, stop: &AtomicBool::new(false) };
     run::sweep_with(&plan, 2, how, watch, &|run| run).unwrap_or_else(|e| panic!("{e}"))
 }
@@ -470,14 +469,7 @@ fn sweep_to_be_killed() {
     let (store, _) = open(&place.join("store"));
     let plan = Plan::parse("test", SCENARIO, &[]).unwrap_or_else(|e| panic!("{e}"));
     let output = Output::Full(&place.join("out"));
-    let how = SweepOptions {
-        output,
-        before: Before::Rerun,
-        store: Some(&store),
-        points: None,
-        shard: None,
-        end: None,
-    };
+    let how = SweepOptions { store: Some(&store), ..(output, Before::Rerun).into() };
     let further = |_: Progress| {
         std::io::stdout().write_all(b"\nfurther\n").unwrap();
     };

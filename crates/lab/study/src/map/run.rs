@@ -370,10 +370,8 @@ impl Explorer<'_> {
                 (false, output) => output,
             };
             let points = planned.points.as_deref();
-            (
-                &planned.plan,
-                SweepOptions { output, before: ask.before, store, points, shard: None, end: None },
-            )
+            let how = SweepOptions { store, points, ..(output, ask.before).into() };
+            (&planned.plan, how)
         });
         let sweeps: Vec<_> = sweeps.collect();
         let base = self.progress;

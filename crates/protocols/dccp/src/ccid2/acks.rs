@@ -102,6 +102,7 @@ impl AckRatio {
     /// Follows the window: at least two acknowledgements a window, or one for its only packet (RFC
     /// 4341 section 6.1.2).
     pub(super) fn fit(&mut self, cwnd: u32) {
+        // One that losses of acknowledgements have not raised stays at the minimum.
         if self.ratio == self.min {
             self.ratio = min(cwnd);
         }

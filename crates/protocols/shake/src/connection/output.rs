@@ -242,16 +242,19 @@ impl<P: Payload> Connection<P> {
         // Each other path of a redundant scheduler carries the segment in its turn anyway. The
         // first lost ones wait for the fastest: a slow one would keep the receive window shut.
         let spills = self.config.retransmission_spills && !self.rules.scheduler.is_redundant();
-        let (edge, views, paths) = (self.edge, &self.views[..self.in_use], &self.paths);
-        let mut tried = self.board.lost_segments().take(MAX_LOST_TRIED);
-        let first = tried.find_map(|(index, lost)| {
-            if lost.seq + u64::from(lost.payload()) > edge {
-                return None;
-            }
+        let (views, paths) = (&self.views[..self.in_use], &self.paths);
+        let tried = self.board.lost_segments().take(MAX_LOST_TRIED);
+        let mut fitting = tried.filter(|(_, lost)| self.fits_window(lost));
+        let first = fitting.find_map(|(index, lost)| {
             let view = policy.pick(lost.len, paths[lost.path].id(), spills, views)?;
             Some((index, self.view_paths[view]))
         });
         first.or_else(|| self.pick_later_lost())
+    }
+
+    /// Whether a segment ends within the receive window.
+    fn fits_window(&self, segment: &Sent) -> bool {
+        segment.seq + u64::from(segment.payload()) <= self.edge
     }
 
     /// A lost segment of a redundant scheduler that a slower path with room delivers before the
@@ -268,8 +271,7 @@ impl<P: Payload> Connection<P> {
             let bytes = u128::from(fastest.rate()) * u128::from(later) / 1_000_000_000;
             let ahead = usize::try_from(bytes / u128::from(self.config.mss)).ok()?;
             let (index, lost) = self.board.lost_segments().nth(ahead)?;
-            let fits = view.takes(lost.len) && lost.seq + u64::from(lost.payload()) <= self.edge;
-            fits.then_some((index, *path))
+            (view.takes(lost.len) && self.fits_window(lost)).then_some((index, *path))
         })
     }
 

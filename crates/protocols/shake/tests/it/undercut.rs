@@ -39,6 +39,11 @@ const MSS: f64 = 1400.0;
 /// With the format's overhead, UDP and IPv4.
 const PACKET: f64 = 1480.0;
 
+/// A link without random losses.
+fn link(kbps: u64, us: u64, queue: usize) -> Link {
+    Link { kbps, rtt: Duration::from_micros(us), loss: 0.0, queue }
+}
+
 impl Link {
     fn wires(&self) -> (Wire, Wire) {
         let back = Wire {
@@ -103,6 +108,12 @@ impl Case {
                 Duration::from_nanos((link.seconds() * draw(&mut random, 0.99, 1.01) * 1e9) as u64);
         }
         again
+    }
+
+    fn is_not_undercut_by(&self, scheduler: &str) {
+        let best = self.best();
+        let share = self.share(scheduler, best);
+        assert!(share >= 980, "{share} permille of {best} bytes");
     }
 
     /// Mean share of the case's repetitions in permille.
@@ -173,9 +184,7 @@ impl Case {
 #[test]
 fn a_slow_path_is_not_in_the_way_of_a_fast_one() {
     for ms in [5, 10] {
-        let link =
-            |kbps, ms, queue| Link { kbps, rtt: Duration::from_millis(ms), loss: 0.0, queue };
-        let links = vec![link(100_000, ms, 200), link(1_000, 30 * ms, 50)];
+        let links = vec![link(100_000, 1_000 * ms, 200), link(1_000, 30_000 * ms, 50)];
         let case = Case { seed: 1, links, receive_buffer: 4_000_000 };
         let best = case.best();
         for scheduler in SCHEDULERS {
@@ -189,15 +198,9 @@ fn a_slow_path_is_not_in_the_way_of_a_fast_one() {
 /// start. It is sent again: the originals take a second, in which the window would be shut.
 #[test]
 fn a_lost_copy_does_not_leave_the_window_to_a_slow_original() {
-    let link = |kbps, us, queue| {
-        let rtt = Duration::from_micros(us);
-        Link { kbps, rtt, loss: 0.0, queue }
-    };
     let links = vec![link(120, 2_585, 129), link(97_633, 9_588, 73)];
     let case = Case { seed: 364, links, receive_buffer: 1_416_570 };
-    let best = case.best();
-    let share = case.share("least-rtt", best);
-    assert!(share >= 980, "{share} permille of {best} bytes");
+    case.is_not_undercut_by("least-rtt");
 }
 
 /// The fast path loses segments when its queue overflows in slow start, and its window is lowered.
@@ -205,15 +208,9 @@ fn a_lost_copy_does_not_leave_the_window_to_a_slow_original() {
 /// receive window would be shut.
 #[test]
 fn a_retransmission_of_redundant_is_not_left_to_a_slow_path() {
-    let link = |kbps, us, queue| {
-        let rtt = Duration::from_micros(us);
-        Link { kbps, rtt, loss: 0.0, queue }
-    };
     let links = vec![link(220, 4_746, 191), link(499_259, 8_224, 135)];
     let case = Case { seed: 100_049, links, receive_buffer: 969_920 };
-    let best = case.best();
-    let share = case.share("redundant", best);
-    assert!(share >= 980, "{share} permille of {best} bytes");
+    case.is_not_undercut_by("redundant");
 }
 
 /// The window of the fast path is lowered below what is in flight when its queue overflows, while
@@ -221,30 +218,18 @@ fn a_retransmission_of_redundant_is_not_left_to_a_slow_path() {
 /// path retransmits the same as soon as it may.
 #[test]
 fn a_copy_on_a_slow_path_does_not_stand_for_a_retransmission() {
-    let link = |kbps, us, queue| {
-        let rtt = Duration::from_micros(us);
-        Link { kbps, rtt, loss: 0.0, queue }
-    };
     let links = vec![link(285, 3_042, 99), link(83_354, 3_501, 30)];
     let case = Case { seed: 52, links, receive_buffer: 88_671 };
-    let best = case.best();
-    let share = case.share("redundant", best);
-    assert!(share >= 980, "{share} permille of {best} bytes");
+    case.is_not_undercut_by("redundant");
 }
 
 /// The wide path loses a flight in slow start. The one with the shortest round-trip time would need
 /// a third of a second for it: the wide path retransmits what that one would send later.
 #[test]
 fn a_narrow_path_does_not_retransmit_all_that_a_wide_one_has_lost() {
-    let link = |kbps, us, queue| {
-        let rtt = Duration::from_micros(us);
-        Link { kbps, rtt, loss: 0.0, queue }
-    };
     let links = vec![link(9_969, 6_691, 27), link(274_403, 20_110, 138)];
     let case = Case { seed: 43, links, receive_buffer: 2_098_078 };
-    let best = case.best();
-    let share = case.share("redundant", best);
-    assert!(share >= 980, "{share} permille of {best} bytes");
+    case.is_not_undercut_by("redundant");
 }
 
 /// A few of the random cases, each with one scheduler.
