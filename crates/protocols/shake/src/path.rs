@@ -290,7 +290,7 @@ impl Path {
         self.window.note_acked(flight.len);
         if is_sure {
             let turn = now.since(flight.at);
-            self.pacer.note_turn(turn);
+            self.pacer.note_turn(now, turn);
             let message = Arrived { number, len: flight.len, at: flight.at };
             self.delivery.sample(now, message, self.flights.last_number());
         }

@@ -13,6 +13,8 @@ pub(super) struct Pacer {
     /// Smoothed time until a message is known to have arrived, which another path's acknowledgement
     /// may show before its own: the path sends a window in this time.
     turn: Option<Duration>,
+    /// Time at which `turn` was last measured.
+    measured_at: Instant,
     /// Whether a segment was to leave at `ready_at`. A host that wakes later than it was asked to
     /// has delayed it: segments due since then are made up for, beyond the burst after a pause.
     is_awaited: bool,
@@ -20,7 +22,7 @@ pub(super) struct Pacer {
 
 impl Pacer {
     pub(super) fn new() -> Self {
-        Self { ready_at: Instant::ZERO, turn: None, is_awaited: false }
+        Self { ready_at: Instant::ZERO, turn: None, measured_at: Instant::ZERO, is_awaited: false }
     }
 
     /// A stall is over: its times do not count, and a segment may leave now.
@@ -52,9 +54,14 @@ impl Pacer {
         }
     }
 
-    /// A message is known to have arrived so long after it left.
-    pub(super) fn note_turn(&mut self, turn: Duration) {
-        self.turn = Some(self.turn.map_or(turn, |old| (old * 7 + turn) / 8));
+    /// A message is known to have arrived so long after it left. Of several at once the first
+    /// counts: an acknowledgement on a faster path may show a whole flight early, once, and the
+    /// path would then send the next one faster than its bottleneck.
+    pub(super) fn note_turn(&mut self, now: Instant, turn: Duration) {
+        if self.turn.is_none() || self.measured_at < now {
+            self.measured_at = now;
+            self.turn = Some(self.turn.map_or(turn, |old| (old * 7 + turn) / 8));
+        }
     }
 
     /// A segment of `len` bytes has left: the next one waits for its share of the time in which a
@@ -114,5 +121,14 @@ mod tests {
         pacer.await_turn(at(1_082), true);
         pacer.pause(at(1_090));
         assert_eq!(sent_at(&mut pacer, at(1_123)), 11, "nothing was sent when it could be");
+    }
+    #[test]
+    fn arrivals_that_become_known_at_once_are_measured_once() {
+        let mut pacer = Pacer::new();
+        pacer.note_turn(at(1), TURN);
+        for _ in 0..50 {
+            pacer.note_turn(at(2), TURN / 2);
+        }
+        assert_eq!(pacer.turn, Some(TURN * 15 / 16));
     }
 }
