@@ -217,8 +217,10 @@ impl<P: Payload> Connection<P> {
             newest = newest.max(Some(lost.number));
             // Copies on slower paths would come later than a new one. A reinjected copy was sent
             // because the earlier one is too late: if it gets lost, that one is still too late.
+            // Beside any other that counts only copies that measure paths are under way.
             let sent = self.board.get(segment);
-            let was_hastened = sent.reinjected && sent.path == index && sent.number == lost.number;
+            let counted = sent.path == index && sent.number == lost.number;
+            let was_hastened = counted && (sent.reinjected || !is_redundant);
             if sent.in_flight == 0 || retransmits || was_hastened {
                 self.board.lose(segment);
             }
