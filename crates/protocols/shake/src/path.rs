@@ -45,6 +45,8 @@ pub(crate) struct Path {
     pub(crate) is_held: bool,
     /// Whether it is on standby for its losses: it rests, until they are forgotten.
     pub(crate) is_lossy: bool,
+    /// Whether it is on standby because another path fills the receive window alone.
+    pub(crate) is_needless: bool,
     /// Bytes that may be in flight so that it does not hold up the others.
     pub(crate) quota: u32,
     flights: Flights,
@@ -73,6 +75,7 @@ impl Path {
             is_standby: false,
             is_held: false,
             is_lossy: false,
+            is_needless: false,
             quota: u32::MAX,
             flights: Flights::default(),
             window: CongestionWindow::new(config),

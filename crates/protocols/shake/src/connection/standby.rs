@@ -70,6 +70,7 @@ impl<P: Payload> Connection<P> {
     /// sample is measured by copies.
     fn share_window(&mut self, now: Instant) {
         let window = self.edge.saturating_sub(self.board.una());
+        self.find_needless(window);
         let (mut total, mut last) = (0u64, None);
         for rank in 0..self.views.len() {
             let key = |place: &usize| self.rank(*place);
@@ -81,7 +82,8 @@ impl<P: Payload> Connection<P> {
             let left = window.saturating_sub(passing(total, view.min_rtt + view.rttvar));
             let is_first = rank == 0;
             let has_share = is_first || (!is_untested(path) && left >= u64::from(self.config.mss));
-            path.is_standby = path.is_held || path.is_lossy || !has_share;
+            let is_needless = path.is_needless && !is_first;
+            path.is_standby = path.is_held || path.is_lossy || is_needless || !has_share;
             view.quota = if is_first { MAX_QUOTA } else { bounded(left.into()) };
             if !path.is_standby {
                 total += rate_within(view, path, window);
@@ -102,7 +104,28 @@ impl<P: Payload> Connection<P> {
     /// Order in which paths share the receive window.
     fn rank(&self, place: usize) -> (bool, bool, bool, Duration, usize) {
         let path = &self.paths[self.view_paths[place]];
-        (path.is_held, path.is_lossy, is_untested(path), self.views[place].min_rtt, place)
+        let is_left_out = path.is_lossy || path.is_needless;
+        (path.is_held, is_left_out, is_untested(path), self.views[place].min_rtt, place)
+    }
+
+    /// Finds paths that bring next to nothing, as a wider one fills the receive window alone. A
+    /// path with a shorter round-trip time carries more in the same window; another only takes
+    /// from the wide one what it would carry itself.
+    fn find_needless(&mut self, window: u64) {
+        let by_rate = |place: &usize| self.paths[self.view_paths[*place]].rate();
+        let fills = |place: &usize| {
+            let (view, path) = (&self.views[*place], &self.paths[self.view_paths[*place]]);
+            let is_usable = !path.is_held && !path.is_lossy && !is_untested(path);
+            is_usable && fills_alone(view, path, window)
+        };
+        let widest = (0..self.views.len()).filter(fills).max_by_key(by_rate);
+        let filler = widest.map(|place| (place, by_rate(&place), self.views[place].min_rtt));
+        for (place, index) in self.view_paths.iter().enumerate() {
+            let path = &mut self.paths[*index];
+            path.is_needless = filler.is_some_and(|(wide, rate, min_rtt)| {
+                place != wide && gain(&self.views[place], path, window, min_rtt) < rate / 16
+            });
+        }
     }
 
     /// A segment on another path that would close the receive window for the fastest with room
@@ -161,6 +184,22 @@ impl<P: Payload> Connection<P> {
         }
         None
     }
+}
+
+/// Whether a path would fill the receive window without others: it nearly does, or others take a
+/// part of the window and it has no queue.
+fn fills_alone(view: &PathView, path: &Path, window: u64) -> bool {
+    let filled = passing(path.rate(), view.min_rtt);
+    let is_free = u64::from(view.cwnd) >= window && view.srtt <= view.min_rtt * 9 / 8;
+    filled >= window - window / 8 || (is_free && filled >= window / 2)
+}
+
+/// Bytes per second that a path adds to one with this round-trip time that fills the receive window
+/// alone: the part of the window that it takes passes in a shorter time.
+fn gain(view: &PathView, path: &Path, window: u64, min_rtt: Duration) -> u64 {
+    let sooner = u128::from(min_rtt.saturating_sub(view.min_rtt).as_nanos());
+    let gain = u128::from(rate_within(view, path, window)) * sooner;
+    u64::try_from(gain / u128::from(min_rtt.as_nanos().max(1))).unwrap_or(u64::MAX)
 }
 
 /// Whether no message of data has been acknowledged on it.

@@ -232,6 +232,25 @@ fn a_narrow_path_does_not_retransmit_all_that_a_wide_one_has_lost() {
     case.is_not_undercut_by("redundant");
 }
 
+/// The fast path loses segments in slow start whose copies, which measure a slow path, are still
+/// under way there for 0.8 s. They are retransmitted all the same.
+#[test]
+fn a_copy_that_measures_a_slow_path_does_not_stand_for_a_retransmission() {
+    let lossy = Link { loss: 0.0106, ..link(143, 42_962, 49) };
+    let links = vec![link(89_873, 7_209, 51), lossy, link(11_231, 41_420, 61)];
+    let case = Case { seed: 260, links, receive_buffer: 179_040 };
+    case.is_not_undercut_by("least-rtt");
+}
+
+/// The wide path alone fills the receive window. The other has a shorter round-trip time, but so
+/// little rate that it would bring a hundredth.
+#[test]
+fn a_path_that_brings_next_to_nothing_does_not_share_a_full_receive_window() {
+    let links = vec![link(40_745, 5_955, 110), link(672_681, 6_702, 77)];
+    let case = Case { seed: 286, links, receive_buffer: 287_367 };
+    case.is_not_undercut_by("least-rtt");
+}
+
 /// A few of the random cases, each with one scheduler.
 #[test]
 fn random_paths_are_not_slower_than_the_best_of_them() {
