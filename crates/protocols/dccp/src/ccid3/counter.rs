@@ -1,6 +1,7 @@
 //! The window counter in CCVal: coarse time at the sender, and its reading by the receiver (RFC
 //! 4342, section 8.1).
 
+use crate::connection::DEFAULT_RTT;
 use fairwave_units::{Duration, Instant};
 
 /// The counter has four bits.
@@ -25,10 +26,12 @@ pub struct WindowCounter {
 }
 
 impl WindowCounter {
-    /// The counter of the data packet that is sent now. Without a round-trip time it stays.
+    /// The counter of the data packet that is sent now. Without a round-trip time that of RFC 4340
+    /// section 3.4 counts: if the counter stayed and the first feedback were lost, no packet would
+    /// ask for another one.
     pub fn stamp(&mut self, now: Instant, rtt: Option<Duration>) -> u8 {
         let since = *self.since.get_or_insert(now);
-        let quarter = rtt.map_or(0, |rtt| rtt.as_nanos() / u64::from(ROUND));
+        let quarter = rtt.unwrap_or(DEFAULT_RTT).as_nanos() / u64::from(ROUND);
         let quarters = now.since(since).as_nanos().checked_div(quarter).unwrap_or(0);
         let mut step = quarters.min(STEP_MAX) as u8;
         if let Some(least) = self.least.take() {
@@ -157,9 +160,9 @@ mod tests {
     }
 
     #[test]
-    fn without_a_round_trip_time_it_stays() {
+    fn without_a_round_trip_time_it_goes_up_by_the_default() {
         let mut counter = WindowCounter::default();
-        assert_eq!([0, 500, 1000].map(|millis| counter.stamp(at(millis), None)), [0, 0, 0]);
+        assert_eq!([0, 49, 50, 250].map(|millis| counter.stamp(at(millis), None)), [0, 0, 1, 5]);
     }
 
     /// The picture of section 8.1: K-1, K-1, K, K, K+1, K+3, K+4 and out of order K+3, K+4;

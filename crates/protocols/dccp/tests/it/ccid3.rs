@@ -223,3 +223,21 @@ fn nothing_is_delivered_twice_or_changed() {
     }
     assert!(numbers.len() > 100, "{} (seed 7)", numbers.len());
 }
+
+/// A server's sender has no round-trip time from the handshake. Its first feedback gets lost: later
+/// data ask for another one.
+#[test]
+fn a_server_whose_first_feedback_is_lost_does_not_stall() {
+    let wire = Wire { delay: MS(20), ..Wire::default() };
+    let mut pair = pair(Line::new(Seed(1), wire, wire), Remedies::default());
+    pair.run_for(MS(100));
+    let lost = Wire { loss: 1.0, ..wire };
+    pair.line.set_wire(A, lost);
+    send(&mut pair, B, 1);
+    pair.run_for(MS(30));
+    pair.line.set_wire(A, wire);
+    let before = delivered(&pair, A);
+    run_greedy(&mut pair, &[B], Duration::from_secs(10));
+    assert!(pair.b.stats().sender.expect("it sends").rtt.is_some(), "{pair:?}");
+    assert!(delivered(&pair, A) - before > 100.0 * PAYLOAD as f64, "{pair:?}");
+}
