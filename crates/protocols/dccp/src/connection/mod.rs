@@ -401,9 +401,11 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Time at which this end has been silent for too long.
+    /// Time at which this end has been silent for too long. A client whose server has nothing to
+    /// send stays in PARTOPEN until a Sync of its own is answered.
     fn silent_at(&self) -> Option<Instant> {
-        self.config.keep_alive.filter(|_| self.state == State::Open).map(|it| self.last_sent + it)
+        let is_open = matches!(self.state, State::PartOpen | State::Open);
+        self.config.keep_alive.filter(|_| is_open).map(|it| self.last_sent + it)
     }
 
     /// Time of the next step of the search for the largest packet.
