@@ -167,9 +167,12 @@ impl Endpoint {
         self.shared.with(|state| state.report(Fact::Handover(host, handover)));
     }
 
-    /// Changes of the ways to the peers so far, at most 1000, without the first `seen`.
+    /// Changes of the ways to the peers so far, the latest 1000 of them, without the first `seen`.
     pub fn notices(&self, seen: usize) -> Vec<Notice> {
-        self.shared.with(|state| state.notices.get(seen..).unwrap_or_default().to_vec())
+        self.shared.with(|state| {
+            let known = seen.saturating_sub(state.notices_before);
+            state.notices.iter().skip(known).copied().collect()
+        })
     }
 
     /// Time by the clock of this endpoint, as in [`Account`] and [`Notice`].

@@ -97,7 +97,9 @@ pub(crate) struct State {
     pub(crate) slots: BTreeMap<Id, Slot>,
     /// Connections that clients opened, until the application takes them.
     pub(crate) accepted: VecDeque<Id>,
-    pub(crate) notices: Vec<Notice>,
+    /// The latest changes of ways, and how many there were before them.
+    pub(crate) notices: VecDeque<Notice>,
+    pub(crate) notices_before: usize,
     /// Whether the socket is to be bound to another address of this host.
     pub(crate) has_moved: bool,
     /// Whether the socket has an error that is to be read.
@@ -128,7 +130,8 @@ impl Shared {
             driver: None,
             slots: BTreeMap::new(),
             accepted: VecDeque::new(),
-            notices: Vec::new(),
+            notices: VecDeque::new(),
+            notices_before: 0,
             has_moved: false,
             has_error: false,
             trouble: None,
@@ -183,9 +186,11 @@ impl State {
     /// Notes a change of a way.
     pub(crate) fn note(&mut self, host: IpAddr, change: Change) {
         let at = self.now();
-        if self.notices.len() < NOTICES {
-            self.notices.push(Notice { at, host, change });
+        if self.notices.len() == NOTICES {
+            self.notices.pop_front();
+            self.notices_before += 1;
         }
+        self.notices.push_back(Notice { at, host, change });
     }
 
     /// Notes an error of the network. Of an established connection it counts only if the peer is
@@ -245,6 +250,19 @@ impl State {
         }
         self.open_slot(id).is_established = true;
         self.accepted.push_back(id);
+        if self.accepted.len() > self.machine.max_connections() {
+            self.refuse_oldest();
+        }
+    }
+
+    /// Forgets the oldest connection that ended before the application took it: a peer that opens
+    /// and closes them would fill the memory of one that does not.
+    fn refuse_oldest(&mut self) {
+        let is_over = |id: &Id| self.slots.get(id).is_none_or(|slot| slot.ended.is_some());
+        let ended = self.accepted.iter().position(is_over);
+        if let Some(id) = ended.and_then(|at| self.accepted.remove(at)) {
+            self.slots.remove(&id);
+        }
     }
 
     /// Makes the slot of a new connection.

@@ -208,6 +208,11 @@ impl Connections {
         Some(Id(self.opened)).filter(|id| self.lines.contains_key(id))
     }
 
+    /// Maximum number of connections.
+    pub const fn max_connections(&self) -> usize {
+        self.settings.max_connections
+    }
+
     /// Configuration of the connections.
     pub const fn config(&self) -> &Config {
         &self.settings.connection

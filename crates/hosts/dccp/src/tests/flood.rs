@@ -1,6 +1,7 @@
 //! Floods of Requests at a listener, and its Init Cookies (RFC 4340 section 8.1.4).
 
 use super::*;
+use crate::shared::Shared;
 use fairwave_wire::dccp::{Kind, Options, Value};
 
 /// Connections whose handshake may be incomplete, as in [`settings`].
@@ -147,4 +148,28 @@ fn a_cookie_needs_a_crowd() {
     assert!(matches!(read.header.kind, Kind::Response { .. }));
     let options = Options::from_bytes(read.options);
     assert!(options.values().all(|value| !matches!(value, Value::InitCookie(_))));
+}
+
+/// The application takes no connection, and its clients fall silent: of those that are over no more
+/// are kept than the listener has places.
+#[test]
+fn connections_that_nobody_accepts_are_forgotten() {
+    let shared = Shared::new(settings(Over::Udp, addresses(false), 2, false));
+    shared.with(|state| {
+        for host in 0..50u8 {
+            let ms = 200_000 * u64::from(host);
+            let (mut client, request) = client(u16::from(host));
+            let response = answers(&mut state.machine, ms, from(host, request)).remove(0);
+            let packet = reply(&mut client, 10, response);
+            answers(&mut state.machine, ms + 10, from(host, packet));
+            // After 150 s without a packet it ends.
+            for later in [160_000, 180_000] {
+                state.machine.wake(at(ms + later));
+                while state.machine.poll(at(ms + later)).is_some() {}
+            }
+            state.take_events();
+        }
+        assert_eq!((state.accepted.len(), state.slots.len()), (16, 16));
+        assert!(state.slots.values().all(|slot| slot.ended.is_some()));
+    });
 }
