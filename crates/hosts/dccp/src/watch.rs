@@ -89,7 +89,11 @@ impl Watch {
                 self.seen.insert(host, Seen { way: way.filter(|_| is_up), is_up });
                 continue;
             };
-            let change = before.change(way);
+            let change = before.change(way).map(|change| match change {
+                // A server's connections keep their address, and their handover is over.
+                Change::Moved if !self.is_client && !before.is_up => Change::Back,
+                change => change,
+            });
             let way = if is_up { way } else { before.way };
             self.seen.insert(host, Seen { way, is_up });
             change.into_iter().for_each(|change| self.notify(host, change));
