@@ -526,6 +526,24 @@ fn a_loopback_carries_datagrams_of_either_family_both_ways() {
     }
 }
 
+/// Another connection takes the place of the present one, whose user learns of its end.
+#[test]
+fn a_second_connection_ends_the_first() {
+    let any = Addressee::Anybody("127.0.0.1:9".parse().expect("an address"));
+    let server = blocking::Endpoint::new(Port::open(&over_udp(any, 3, 0)).expect("a socket"));
+    let server = server.expect("it runs");
+    let with = Addressee::Server("127.0.0.1:9".parse().expect("an address"));
+    let request = over_udp(with, 3, server.address().port());
+    let client = blocking::Endpoint::new(Port::open(&request).expect("a socket"));
+    let client = client.expect("it runs");
+    let first = client.connect().expect("a connection");
+    let second = client.connect().expect("another one");
+    assert_eq!(first.recv(), None);
+    let accepted = server.accept().expect("the first");
+    assert_eq!(accepted.recv(), None);
+    assert_eq!(second.close().map(|(end, _)| end), Some(End::Closed));
+}
+
 /// The host has 127.0.0.1 and 127.0.0.2; the kernel itself would answer from the first.
 #[test]
 fn a_listener_at_all_addresses_answers_from_the_one_that_was_addressed() {

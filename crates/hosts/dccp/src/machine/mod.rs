@@ -309,6 +309,10 @@ impl Connections {
 
     fn start(&mut self, now: Instant) {
         let Some(address) = self.settings.server else { return };
+        // Those who wait for data of the connection before learn of its end.
+        for before in self.ids(Line::is_alive) {
+            self.lose(now, before, End::Closed);
+        }
         let peer = Peer { address, port: self.settings.connection.remote_port };
         let mut line = Line::new(&self.opening(now, peer, None), peer);
         line.connection.handle(now, Input::Open);
