@@ -102,15 +102,19 @@ impl Driver {
         let (port, has_moved) = self
             .shared
             .with(|state| (state.machine.client_port(), std::mem::take(&mut state.has_moved)));
-        if let Some(server) = self.server.filter(|_| has_moved)
-            && let Ok(local) = self.socket.move_towards(server)
-        {
-            self.ready = all_registered(self.socket.descriptors()?)?;
-            self.errors = waiting_for_errors(&self.shared, &self.socket)?;
-            // Another socket has no filter yet.
-            self.port = None;
-            self.shared.with(|state| state.report(Fact::Moved(local)));
-            return self.follow();
+        let server = self.server.filter(|_| has_moved);
+        match server.map(|server| self.socket.move_towards(server)) {
+            Some(Ok(local)) => {
+                self.ready = all_registered(self.socket.descriptors()?)?;
+                self.errors = waiting_for_errors(&self.shared, &self.socket)?;
+                // Another socket has no filter yet.
+                self.port = None;
+                self.shared.with(|state| state.report(Fact::Moved(local)));
+                return self.follow();
+            }
+            // The way is gone again: the move is made up for when there is one.
+            Some(Err(_)) => self.shared.with(|state| state.has_moved = true),
+            None => {}
         }
         if let Some(port) = port.filter(|port| self.port != Some(*port)) {
             self.socket.accept_port(port)?;
