@@ -20,10 +20,13 @@ use fairwave_dccp_host::{
 };
 use fairwave_units::Instant;
 use serde_json::json;
+use std::collections::VecDeque;
+use std::mem::take;
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{Interval, MissedTickBehavior, interval, sleep};
 
 /// Interval at which the encoder is told its rate.
 const RATES: Duration = Duration::from_millis(200);
@@ -79,8 +82,10 @@ pub(crate) fn run(console: &dyn Console, relay: &Relay) -> Result<(), Failure> {
             rates: rates.map(Rates::new).transpose().map_err(Failure::run)?,
             latest,
             connection: None,
+            early: VecDeque::new(),
+            ticks: ticks(),
             figures: Figures::new(endpoint.now()),
-            endpoint,
+            endpoint: Rc::new(endpoint),
         };
         Listening::at("dccp relay", &[at]).print(console)?;
         console.inform(&format!("Relaying from {} to {}\n", relay.from, relay.to))?;
@@ -133,20 +138,27 @@ struct Figures {
 struct UnderWay<'a> {
     console: &'a dyn Console,
     relay: &'a Relay,
-    endpoint: Endpoint,
+    endpoint: Rc<Endpoint>,
     application: Application,
     rates: Option<Rates>,
     latest: Latest,
     connection: Option<Connection>,
+    /// Datagrams from before the first connection, and their arrival.
+    early: VecDeque<(Instant, Bytes)>,
+    ticks: Interval,
     figures: Figures,
 }
 
 impl UnderWay<'_> {
     async fn as_client(&mut self, server: SocketAddr, stop: &AtomicBool) -> Result<(), String> {
-        let connected = tokio::select! {
-            connected = self.endpoint.connect() => connected,
-            () = stopped(stop) => return Ok(()),
+        let endpoint = Rc::clone(&self.endpoint);
+        let connected = async {
+            tokio::select! {
+                connected = endpoint.connect() => Some(connected),
+                () = stopped(stop) => None,
+            }
         };
+        let Some(connected) = self.meanwhile(connected).await else { return Ok(()) };
         let connection = connected.map_err(|error| {
             let remedy = "is `fairwave dccp relay --from dccp:PORT` running there";
             let same = match self.relay.encapsulate {
@@ -163,14 +175,31 @@ impl UnderWay<'_> {
     }
 
     async fn as_server(&mut self, stop: &AtomicBool) -> Result<(), String> {
-        tokio::select! {
-            accepted = self.endpoint.accept() => match accepted {
-                Some(connection) => self.take_up(connection),
-                None => return Err("the socket failed".to_owned()),
-            },
-            () = stopped(stop) => return Ok(()),
-        }
+        let endpoint = Rc::clone(&self.endpoint);
+        let accepted = async {
+            tokio::select! {
+                accepted = endpoint.accept() => {
+                    accepted.map(Some).ok_or_else(|| "the socket failed".to_owned())
+                }
+                () = stopped(stop) => Ok(None),
+            }
+        };
+        let Some(connection) = self.meanwhile(accepted).await? else { return Ok(()) };
+        self.take_up(connection);
         self.carry(true, stop).await
+    }
+
+    /// Waits for a connection, and meanwhile takes the application's datagrams, which would be too
+    /// old later, and goes on with the figures.
+    async fn meanwhile<T>(&mut self, connected: impl Future<Output = T>) -> T {
+        tokio::pin!(connected);
+        loop {
+            tokio::select! {
+                connected = &mut connected => return connected,
+                () = self.application.readable() => self.forward(),
+                _ = self.ticks.tick() => self.tell(),
+            }
+        }
     }
 
     /// Has another connection take the place of the present one.
@@ -182,6 +211,12 @@ impl UnderWay<'_> {
         }
         self.figures.peer = Some(peer);
         self.figures.connections += 1;
+        self.expire();
+        let now = self.endpoint.now();
+        for (at, data) in take(&mut self.early) {
+            let rest = self.relay.deadline - now.since(at);
+            self.figures.lost.note(connection.send(data, Some(rest)));
+        }
         self.connection = Some(connection);
     }
 
@@ -197,8 +232,6 @@ impl UnderWay<'_> {
 
     /// Carries datagrams both ways until the end.
     async fn carry(&mut self, accepts: bool, stop: &AtomicBool) -> Result<(), String> {
-        let mut ticks = interval(RATES);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let connection = self.connection.clone();
             tokio::select! {
@@ -220,7 +253,7 @@ impl UnderWay<'_> {
                     self.console.note(&format!("{end}; waiting for it"));
                     self.wait_again(stop, end).await?;
                 }
-                _ = ticks.tick() => self.tell(),
+                _ = self.ticks.tick() => self.tell(),
                 () = stopped(stop) => return Ok(()),
             }
             if self.connection.is_none() {
@@ -231,34 +264,49 @@ impl UnderWay<'_> {
 
     /// Waits for a client that was lost.
     async fn wait_again(&mut self, stop: &AtomicBool, end: End) -> Result<(), String> {
-        tokio::select! {
-            accepted = self.endpoint.accept() => {
-                accepted.into_iter().for_each(|next| self.take_up(next));
-                Ok(())
+        let (endpoint, lost) = (Rc::clone(&self.endpoint), self.lost(end));
+        let patience = std_of(self.relay.reconnect);
+        let accepted = async {
+            tokio::select! {
+                accepted = endpoint.accept() => Ok(accepted),
+                () = sleep(patience) => Err(lost),
+                () = stopped(stop) => Ok(None),
             }
-            () = sleep(std_of(self.relay.reconnect)) => Err(self.lost(end)),
-            () = stopped(stop) => Ok(()),
-        }
+        };
+        self.meanwhile(accepted).await?.into_iter().for_each(|next| self.take_up(next));
+        Ok(())
     }
 
     fn lost(&self, end: End) -> String {
         format!("{end}, and did not come back within {}", self.relay.reconnect)
     }
 
-    /// Sends the application's datagrams to the other relay.
+    /// Drops datagrams that have waited for the first connection for too long, or are too many.
+    fn expire(&mut self) {
+        let now = self.endpoint.now();
+        let is_late = |(at, _): &(Instant, Bytes)| now.since(*at) >= self.relay.deadline;
+        while self.early.len() > QUEUE || self.early.front().is_some_and(is_late) {
+            self.early.pop_front();
+            self.figures.lost.no_connection += 1;
+        }
+    }
+
+    /// Sends the application's datagrams to the other relay. Those without a connection are
+    /// dropped; before the first one, they wait for it until their deadline.
     fn forward(&mut self) {
         for _ in 0..TOGETHER {
             let Some(data) = self.application.take() else { return };
             self.figures.r#in.add(data.len());
-            let Some(connection) = &self.connection else {
-                self.figures.lost.no_connection += 1;
-                continue;
-            };
-            match connection.send(Bytes::copy_from_slice(data), Some(self.relay.deadline)) {
-                Ok(()) => {}
-                Err(SendError::TooLong) => self.figures.lost.too_long += 1,
-                Err(SendError::Full | SendError::Late) => self.figures.lost.queue_full += 1,
-                Err(SendError::Closed) => self.figures.lost.no_connection += 1,
+            let data = Bytes::copy_from_slice(data);
+            match &self.connection {
+                Some(connection) => {
+                    self.figures.lost.note(connection.send(data, Some(self.relay.deadline)));
+                }
+                None if self.figures.connections == 0 => {
+                    self.early.push_back((self.endpoint.now(), data));
+                    self.expire();
+                }
+                None => self.figures.lost.no_connection += 1,
             }
         }
     }
@@ -275,6 +323,7 @@ impl UnderWay<'_> {
 
     /// Sends the encoder its rate, and other programs all figures.
     fn tell(&mut self) {
+        self.expire();
         let line = self.line();
         for one in &line.handovers {
             if !self.console.is_quiet() {
@@ -362,11 +411,24 @@ impl UnderWay<'_> {
         } else {
             self.endpoint.close().await.map_err(Failure::run)?;
         }
+        self.figures.lost.no_connection += self.early.len() as u64;
         let mut output = self.output(error);
         let notices = self.endpoint.notices(0);
         let handovers = notices.iter().map(|it| HandoverOutput::of(it, self.figures.began));
         output.handovers = handovers.collect();
         Ok(output)
+    }
+}
+
+impl LostOutput {
+    /// Counts a datagram that its connection did not accept.
+    const fn note(&mut self, sent: Result<(), SendError>) {
+        match sent {
+            Ok(()) => {}
+            Err(SendError::TooLong) => self.too_long += 1,
+            Err(SendError::Full | SendError::Late) => self.queue_full += 1,
+            Err(SendError::Closed) => self.no_connection += 1,
+        }
     }
 }
 
@@ -406,6 +468,13 @@ impl Figures {
     }
 }
 
+/// Times at which the encoder is told its rate.
+fn ticks() -> Interval {
+    let mut ticks = interval(RATES);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
 /// A datagram of a connection that is there and not over.
 async fn received(connection: Option<&Connection>) -> Bytes {
     match connection {
@@ -431,3 +500,6 @@ async fn ended(connection: Option<&Connection>) -> End {
 async fn accepted(endpoint: &Endpoint, accepts: bool) -> Option<Connection> {
     if accepts { endpoint.accept().await } else { std::future::pending().await }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ const OWN_SSRC: u32 = 1;
 
 /// Sockets that are open, one for media, and one for RTCP if it has a port of its own.
 #[derive(Debug)]
-pub(crate) struct Bound(Vec<(StdSocket, Option<SocketAddr>)>);
+pub(crate) struct Bound(pub(crate) Vec<(StdSocket, Option<SocketAddr>)>);
 
 impl Bound {
     /// Sockets to which an application sends.
