@@ -123,15 +123,25 @@ struct Figures {
     began: Instant,
     r#in: CountOutput,
     out: CountOutput,
-    lost: LostOutput,
     connections: u64,
     peer: Option<String>,
-    /// The connections that are over.
-    past: Vec<Account>,
+    /// Of the connections that are over.
+    totals: Totals,
     ended: Option<End>,
     /// Time, and bytes sent and received, at the line before; notices of handovers so far.
     before: (Instant, [u64; 2]),
     noticed: usize,
+}
+
+/// Sums over connections, and the state of the latest one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    sent: CountOutput,
+    received: CountOutput,
+    restored: u64,
+    lost: LostOutput,
+    sending: KnownOutput,
+    receiving: KnownOutput,
 }
 
 /// A relay under way.
@@ -215,7 +225,7 @@ impl UnderWay<'_> {
         let now = self.endpoint.now();
         for (at, data) in take(&mut self.early) {
             let rest = self.relay.deadline - now.since(at);
-            self.figures.lost.note(connection.send(data, Some(rest)));
+            self.figures.totals.lost.note(connection.send(data, Some(rest)));
         }
         self.connection = Some(connection);
     }
@@ -224,8 +234,8 @@ impl UnderWay<'_> {
     /// lost it.
     fn let_go(&mut self) {
         if let Some(before) = self.connection.take() {
-            self.figures.past.extend(before.account());
-            self.figures.lost.not_taken += before.not_taken();
+            before.account().iter().for_each(|account| self.figures.totals.add(account));
+            self.figures.totals.lost.not_taken += before.not_taken();
             before.abort();
         }
     }
@@ -287,7 +297,7 @@ impl UnderWay<'_> {
         let is_late = |(at, _): &(Instant, Bytes)| now.since(*at) >= self.relay.deadline;
         while self.early.len() > QUEUE || self.early.front().is_some_and(is_late) {
             self.early.pop_front();
-            self.figures.lost.no_connection += 1;
+            self.figures.totals.lost.no_connection += 1;
         }
     }
 
@@ -300,13 +310,13 @@ impl UnderWay<'_> {
             let data = Bytes::copy_from_slice(data);
             match &self.connection {
                 Some(connection) => {
-                    self.figures.lost.note(connection.send(data, Some(self.relay.deadline)));
+                    self.figures.totals.lost.note(connection.send(data, Some(self.relay.deadline)));
                 }
                 None if self.figures.connections == 0 => {
                     self.early.push_back((self.endpoint.now(), data));
                     self.expire();
                 }
-                None => self.figures.lost.no_connection += 1,
+                None => self.figures.totals.lost.no_connection += 1,
             }
         }
     }
@@ -315,9 +325,9 @@ impl UnderWay<'_> {
         match self.application.deliver(data) {
             Ok(()) => self.figures.out.add(data.len()),
             Err(error) if error.kind() == std::io::ErrorKind::NotConnected => {
-                self.figures.lost.no_application += 1;
+                self.figures.totals.lost.no_application += 1;
             }
-            Err(_) => self.figures.lost.not_taken += 1,
+            Err(_) => self.figures.totals.lost.not_taken += 1,
         }
     }
 
@@ -374,32 +384,30 @@ impl UnderWay<'_> {
     /// Figures so far.
     fn output(&self, error: Option<String>) -> RelayOutput {
         let figures = &self.figures;
-        let present = self.connection.as_ref().and_then(Connection::account);
-        let mut lost = figures.lost;
-        lost.not_taken += self.connection.as_ref().map_or(0, Connection::not_taken);
-        let mut sum = RelayOutput {
+        let mut totals = figures.totals;
+        if let Some(present) = &self.connection {
+            present.account().iter().for_each(|account| totals.add(account));
+            totals.lost.not_taken += present.not_taken();
+        }
+        RelayOutput {
             from: self.relay.from.to_string(),
             to: self.relay.to.to_string(),
             over: if self.relay.encapsulate { "udp" } else { "ip" }.to_owned(),
             peer: figures.peer.clone(),
             seconds: self.endpoint.now().since(figures.began).as_secs_f64(),
             connections: figures.connections,
-            restored: 0,
+            restored: totals.restored,
             r#in: figures.r#in,
-            sent: CountOutput::default(),
-            received: CountOutput::default(),
+            sent: totals.sent,
+            received: totals.received,
             out: figures.out,
-            dropped: lost,
-            sending: KnownOutput::default(),
-            receiving: KnownOutput::default(),
+            dropped: totals.lost,
+            sending: totals.sending,
+            receiving: totals.receiving,
             handovers: Vec::new(),
             ended: figures.ended.map(|end| end.to_string()),
             error,
-        };
-        for account in figures.past.iter().chain(&present) {
-            sum.add(account);
         }
-        sum
     }
 
     /// Closes the connection, and sums up.
@@ -411,7 +419,7 @@ impl UnderWay<'_> {
         } else {
             self.endpoint.close().await.map_err(Failure::run)?;
         }
-        self.figures.lost.no_connection += self.early.len() as u64;
+        self.figures.totals.lost.no_connection += self.early.len() as u64;
         let mut output = self.output(error);
         let notices = self.endpoint.notices(0);
         let handovers = notices.iter().map(|it| HandoverOutput::of(it, self.figures.began));
@@ -432,7 +440,7 @@ impl LostOutput {
     }
 }
 
-impl RelayOutput {
+impl Totals {
     /// Adds a connection, the latest one last.
     fn add(&mut self, account: &Account) {
         let stats = &account.stats;
@@ -441,10 +449,10 @@ impl RelayOutput {
         self.received.datagrams += stats.data_packets_delivered;
         self.received.bytes += stats.data_bytes_delivered;
         self.restored += account.restored;
-        self.dropped.too_old += account.dropped.too_old;
-        self.dropped.queue_full += account.dropped.queue_full;
-        self.dropped.too_long += account.dropped.too_long;
-        self.dropped.no_connection += account.dropped.closed;
+        self.lost.too_old += account.dropped.too_old;
+        self.lost.queue_full += account.dropped.queue_full;
+        self.lost.too_long += account.dropped.too_long;
+        self.lost.no_connection += account.dropped.closed;
         let mean = self.sent.bytes.checked_div(self.sent.datagrams).unwrap_or(0);
         self.sending = KnownOutput::of_sender(&stats.sender.unwrap_or_default(), mean as u32);
         self.receiving = KnownOutput::of_receiver(&stats.receiver.unwrap_or_default());
@@ -457,10 +465,9 @@ impl Figures {
             began: now,
             r#in: CountOutput::default(),
             out: CountOutput::default(),
-            lost: LostOutput::default(),
             connections: 0,
             peer: None,
-            past: Vec::new(),
+            totals: Totals::default(),
             ended: None,
             before: (now, [0; 2]),
             noticed: 0,

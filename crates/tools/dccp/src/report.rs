@@ -6,7 +6,8 @@ mod relayed;
 mod words;
 
 pub use output::{
-    ConnectionOutput, CookiesOutput, DccpOutput, HandoverOutput, KnownOutput, SampleOutput,
+    ConnectionOutput, CookiesOutput, DccpOutput, HandoverOutput, KnownOutput, LeftOutOutput,
+    SampleOutput,
 };
 pub(crate) use output::{LiveConnection, LiveOutput, Watched, mbps};
 pub(crate) use page::page;

@@ -3,8 +3,8 @@
 use crate::open::{Opened, open, with_line};
 use crate::options::{Ends, Send, Serve};
 use crate::report::{
-    COLUMNS, ConnectionOutput, DccpOutput, HandoverOutput, LiveConnection, LiveOutput, Watched,
-    line, row, summary,
+    COLUMNS, ConnectionOutput, DccpOutput, HandoverOutput, LeftOutOutput, LiveConnection,
+    LiveOutput, SampleOutput, Watched, line, row, summary,
 };
 use crate::source::Traffic;
 use crate::tasks::{on_runtime, std_of, stopped};
@@ -29,6 +29,11 @@ use tokio::time::{MissedTickBehavior, interval_at, sleep, timeout};
 
 /// Maximum time for a connection to close.
 const CLOSING: time::Duration = time::Duration::from_secs(6);
+
+/// Maximum number of connections in an output.
+const CONNECTIONS: usize = 1_000;
+/// Maximum number of samples in an output.
+const SAMPLES: usize = 100_000;
 
 /// Receives from clients until interrupted.
 ///
@@ -96,6 +101,51 @@ struct Open {
     unsent: Rc<Cell<u64>>,
 }
 
+/// The connections that are over. A text has no list of them, and a list in JSON has its limits: a
+/// server may run for any time.
+#[derive(Default)]
+struct Done {
+    count: usize,
+    kept: Vec<ConnectionOutput>,
+    left_out: LeftOutOutput,
+    /// Connections and samples that may still be kept.
+    room: (usize, usize),
+    /// The first connection that did not end in good order, and why.
+    ended_badly: Option<String>,
+}
+
+impl Done {
+    fn new(is_json: bool) -> Self {
+        let room = if is_json { (CONNECTIONS, SAMPLES) } else { (0, 0) };
+        Self { room, ..Self::default() }
+    }
+
+    /// Adds a sample to those of its connection, if there is room.
+    fn sample(&mut self, samples: &mut Vec<SampleOutput>, sample: SampleOutput) {
+        if self.room.1 == 0 {
+            self.left_out.samples += 1;
+            return;
+        }
+        self.room.1 -= 1;
+        samples.push(sample);
+    }
+
+    fn add(&mut self, ended: ConnectionOutput) {
+        self.count += 1;
+        if !ended.is_good && self.ended_badly.is_none() {
+            self.ended_badly = Some(format!("{}: {}", ended.peer, ended.ended));
+        }
+        if self.room.0 == 0 {
+            self.left_out.connections += 1;
+            self.left_out.samples += ended.samples.len() as u64;
+            self.room.1 += ended.samples.len();
+            return;
+        }
+        self.room.0 -= 1;
+        self.kept.push(ended);
+    }
+}
+
 /// Reports of a run: their outputs and the connections' state.
 struct Session<'a> {
     console: &'a dyn Console,
@@ -105,7 +155,7 @@ struct Session<'a> {
     sends: bool,
     csv: Option<File>,
     open: BTreeMap<usize, Open>,
-    done: Vec<ConnectionOutput>,
+    done: Done,
     /// Reason why there was no connection.
     refused: Option<String>,
     /// Figures for other programs.
@@ -123,7 +173,7 @@ impl<'a> Session<'a> {
             return Err(Failure::Usage("--interval has to be more than 0".to_owned()));
         }
         let csv = ends.csv.as_deref().map(created).transpose()?;
-        let (open, done) = (BTreeMap::new(), Vec::new());
+        let (open, done) = (BTreeMap::new(), Done::new(console.is_json()));
         let (sends, refused) = (server.is_some(), None);
         let latest = Latest::default();
         let session = Self { console, ends, server, sends, csv, open, done, refused, latest };
@@ -141,7 +191,7 @@ impl<'a> Session<'a> {
     /// Shows connections to other programs.
     fn show(&self, connections: Vec<LiveConnection>) {
         let (role, over) = (self.role(), self.over());
-        self.latest.set(json!(LiveOutput { role, over, connections, ended: self.done.len() }));
+        self.latest.set(json!(LiveOutput { role, over, connections, ended: self.done.count }));
     }
 
     async fn run(
@@ -161,16 +211,16 @@ impl<'a> Session<'a> {
         let closed = endpoint.close().await;
         self.collect(&endpoint)?;
         let (counts, ignored) = endpoint.counts();
-        let ended_badly = self.done.iter().find(|one| !one.is_good);
-        let error = match (closed, ended_badly) {
+        let error = match (closed, self.done.ended_badly) {
             (Err(error), _) => Some(format!("the socket failed: {error}")),
-            (Ok(()), Some(bad)) => Some(format!("{}: {}", bad.peer, bad.ended)),
+            (Ok(()), Some(bad)) => Some(bad),
             (Ok(()), None) => self.refused,
         };
         let printed = DccpOutput {
             role: role.to_owned(),
             over: over.to_owned(),
-            connections: self.done,
+            connections: self.done.kept,
+            left_out: self.done.left_out,
             ignored: ignored.broken + ignored.foreign + ignored.turned_away + counts.unreadable,
             dropped_here: counts.dropped_here,
             refused: counts.refused,
@@ -284,7 +334,7 @@ impl<'a> Session<'a> {
         }
         let text = format!("{peer}: established\n");
         let watched = Watched::new(peer, endpoint.now(), self.is_client(), self.ends.size);
-        let number = self.done.len() + self.open.len();
+        let number = self.done.count + self.open.len();
         self.open.insert(number, Open { connection, watched, unsent });
         self.print(&text)
     }
@@ -295,6 +345,7 @@ impl<'a> Session<'a> {
         for open in self.open.values_mut() {
             let Some(account) = open.connection.account() else { continue };
             let sample = open.watched.sample(now, &account);
+            self.done.sample(&mut open.watched.samples, sample);
             if let Some(file) = &mut self.csv {
                 let written = file.write_all(row(&open.watched.peer, &sample).as_bytes());
                 written.map_err(|error| Failure::Run(format!("--csv: {error}")))?;
@@ -322,7 +373,7 @@ impl<'a> Session<'a> {
             let of_peer = notices.iter().filter(|notice| notice.host == host && notice.at >= began);
             ended.handovers = of_peer.map(|notice| HandoverOutput::of(notice, began)).collect();
             self.print(&summary(&ended, self.is_client()))?;
-            self.done.push(ended);
+            self.done.add(ended);
         }
         Ok(())
     }
@@ -338,4 +389,75 @@ fn created(path: &Path) -> Result<File, Failure> {
         Ok(file)
     });
     opened.map_err(Failure::at(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::KnownOutput;
+
+    const SAMPLE: SampleOutput = SampleOutput {
+        at_s: 0.0,
+        rate_mbps: 0.0,
+        back_mbps: 0.0,
+        known: KnownOutput {
+            loss_event_rate: None,
+            rtt_ms: None,
+            allowed_mbps: None,
+            receive_mbps: None,
+            equation_mbps: None,
+            cwnd: None,
+            congestion_events: None,
+        },
+    };
+
+    /// Connections of 200 samples each, of which one ends badly.
+    fn after(connections: usize, is_json: bool) -> Done {
+        let mut done = Done::new(is_json);
+        for number in 0..connections {
+            let mut samples = Vec::new();
+            for _ in 0..200 {
+                done.sample(&mut samples, SAMPLE);
+            }
+            let is_good = number != 2;
+            done.add(ConnectionOutput {
+                peer: number.to_string(),
+                ccid: 3,
+                ccid_there: 3,
+                ended: "an end".to_owned(),
+                is_good,
+                seconds: 0.0,
+                datagrams: 0,
+                bytes: 0,
+                rate_mbps: 0.0,
+                back_datagrams: 0,
+                back_bytes: 0,
+                back_mbps: 0.0,
+                unsent: 0,
+                missing: 0,
+                known: SAMPLE.known,
+                restored: 0,
+                path_bytes: None,
+                handovers: Vec::new(),
+                samples,
+            });
+        }
+        done
+    }
+
+    #[test]
+    fn a_text_keeps_the_verdict_alone() {
+        let done = after(5, false);
+        assert_eq!((done.count, done.kept.len()), (5, 0));
+        assert_eq!(done.ended_badly.as_deref(), Some("2: an end"));
+    }
+
+    #[test]
+    fn lists_in_json_have_limits_and_tell_what_they_leave_out() {
+        let done = after(1_001, true);
+        let samples: usize = done.kept.iter().map(|one| one.samples.len()).sum();
+        assert_eq!((done.count, done.kept.len(), samples), (1_001, 1_000, 100_000));
+        assert_eq!(done.left_out, LeftOutOutput { connections: 1, samples: 501 * 200 });
+        assert_eq!(after(3, true).left_out, LeftOutOutput::default());
+    }
 }

@@ -112,7 +112,7 @@ fn datagrams_from_the_time_without_a_client_do_not_reach_the_next() {
         let (waited, back) = tokio::join!(waited, back);
         assert_eq!(waited, Ok(()));
         assert_eq!(latest.get()["rate_bps"], serde_json::Value::Null);
-        assert_eq!(here.figures.lost.no_connection, 10);
+        assert_eq!(here.figures.totals.lost.no_connection, 10);
         application.send_to(b"new", own).expect("it leaves");
         let data = tokio::select! {
             data = back.recv() => data,
@@ -147,7 +147,7 @@ fn datagrams_from_before_the_first_connection_wait_for_it() {
             ended = here.as_client(any(), &stop) => panic!("{ended:?}"),
         };
         assert_eq!(data.as_deref(), Some(&b"early"[..]));
-        assert_eq!(here.figures.lost, LostOutput::default());
+        assert_eq!(here.figures.totals.lost, LostOutput::default());
         Ok(())
     });
     done.expect("a runtime");

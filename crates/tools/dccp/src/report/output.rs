@@ -14,8 +14,10 @@ pub struct DccpOutput {
     pub role: String,
     /// `ip`: protocol 33; `udp`: inside UDP.
     pub over: String,
-    /// The established connections, in the order in which they ended.
+    /// The established connections, in the order in which they ended: the first 1000.
     pub connections: Vec<ConnectionOutput>,
+    /// Numbers of connections and samples that the list lacks.
+    pub left_out: LeftOutOutput,
     /// Datagrams that were not answered: no DCCP packet, damaged, for another port, or from a new
     /// peer while there was no room for another connection.
     pub ignored: u64,
@@ -27,6 +29,15 @@ pub struct DccpOutput {
     pub cookies: CookiesOutput,
     /// Reason why there was no connection; null if there was one.
     pub error: Option<String>,
+}
+
+/// Numbers of entries that an output lacks, so that a server may run for any time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftOutOutput {
+    /// Connections after the first 1000.
+    pub connections: u64,
+    /// Samples after the first 100,000 of all connections, and those of connections left out.
+    pub samples: u64,
 }
 
 /// Init Cookies (RFC 4340 section 8.1.4) of a server.
@@ -194,7 +205,7 @@ pub(crate) struct Watched {
     /// Application data of a datagram in bytes, for the equation.
     size: u32,
     last: (Instant, [u64; 2]),
-    samples: Vec<SampleOutput>,
+    pub(crate) samples: Vec<SampleOutput>,
 }
 
 pub(crate) fn mbps(bytes_per_second: f64) -> f64 {
@@ -271,7 +282,6 @@ impl Watched {
             known: self.known(account),
         };
         self.last = (now, bytes);
-        self.samples.push(sample);
         sample
     }
 
