@@ -72,6 +72,9 @@ pub struct Account {
     pub dropped: Dropped,
     /// Times that it was lost, or its address changed, and it was established again.
     pub restored: u64,
+    /// Whether it was lost, or its address changed, and the peer has not answered yet. The state of
+    /// congestion control in `stats` may be that of the connection before.
+    pub is_reopening: bool,
     /// Largest packet of DCCP in bytes that is known to get through the path whole; `None` if it is
     /// not searched.
     pub path_size: Option<u32>,
@@ -287,6 +290,7 @@ impl Line {
             stats,
             dropped: self.dropped,
             restored: self.restored,
+            is_reopening: self.is_reopening,
             path_size: self.connection.path_size(),
             profiles: (ccid(Side::Local), ccid(Side::Remote)),
         }

@@ -421,6 +421,9 @@ fn a_lost_server_that_comes_back_is_connected_again_and_one_that_does_not_is_an_
         let mut pair = lasting();
         pair.dead = vec![0, 1];
         pair.run_until(at(20_000));
+        let id = pair.open().expect("it was established");
+        let is_reopening = |pair: &Pair| pair.ends[0].account(id).map(|it| it.is_reopening);
+        assert_eq!(is_reopening(&pair), Some(true));
         assert_eq!(pair.count(0, |event| matches!(event, PortEvent::Ended(..))), 0);
         if comes_back {
             // Another process, which knows nothing of the connection.
@@ -430,7 +433,9 @@ fn a_lost_server_that_comes_back_is_connected_again_and_one_that_does_not_is_an_
         pair.run_until(at(100_000));
         let restored = pair.count(0, |event| matches!(event, PortEvent::Restored(_)));
         assert_eq!(restored, usize::from(comes_back));
-        if !comes_back {
+        if comes_back {
+            assert_eq!(is_reopening(&pair), Some(false));
+        } else {
             assert_eq!(pair.ended(0).0, End::TimedOut);
         }
     }

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use fairwave_console::live::{Latest, LiveSocket};
 use fairwave_console::peer::resolve;
 use fairwave_console::{Console, Failure, Listening};
+use fairwave_dccp::ccid::SenderStats;
 use fairwave_dccp::{Ccid, QueueLimits, WhenFull};
 use fairwave_dccp_host::{
     Account, Addressee, ConnectError, Connection, End, Endpoint, Over, Request, SendError,
@@ -360,16 +361,16 @@ impl UnderWay<'_> {
         let seconds = now.since(before).as_secs_f64().max(1e-9);
         let rate = |of: usize| mbps((carried[of] - bytes[of]) as f64 / seconds);
         self.figures.before = (now, carried);
-        let sender = account.and_then(|account| account.stats.sender);
+        let known = account.as_ref().map(known).unwrap_or_default();
         let lost = output.dropped;
         RateLine {
             at_s: output.seconds,
             // Of CCID 2 the rate is that of a window each round-trip time.
-            rate_bps: sender.and_then(|it| it.rate).map(|rate| (rate * 8.0) as u64),
-            allowed_mbps: output.sending.allowed_mbps,
-            receive_mbps: output.sending.receive_mbps,
-            loss_event_rate: output.sending.loss_event_rate,
-            rtt_ms: output.sending.rtt_ms,
+            rate_bps: known.rate.map(|rate| (rate * 8.0) as u64),
+            allowed_mbps: known.rate.map(mbps),
+            receive_mbps: known.receive_rate.map(mbps),
+            loss_event_rate: known.loss_event_rate,
+            rtt_ms: known.rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
             sent_mbps: rate(0),
             received_mbps: rate(1),
             queued: account.map_or(0, |account| account.stats.queued as u64),
@@ -473,6 +474,12 @@ impl Figures {
             noticed: 0,
         }
     }
+}
+
+/// State of congestion control of a connection; nothing while it reopens, as its rate and path are
+/// those of a connection that is gone.
+fn known(account: &Account) -> SenderStats {
+    account.stats.sender.filter(|_| !account.is_reopening).unwrap_or_default()
 }
 
 /// Times at which the encoder is told its rate.

@@ -119,6 +119,13 @@ fn datagrams_from_the_time_without_a_client_do_not_reach_the_next() {
             ended = here.carry(true, &stop) => panic!("{ended:?}"),
         };
         assert_eq!(data.as_deref(), Some(&b"new"[..]));
+        assert!(here.line().allowed_mbps.is_some());
+        let account = here.connection.as_ref().and_then(Connection::account).expect("it is open");
+        assert!(known(&account).rate.is_some());
+        assert_eq!(known(&Account { is_reopening: true, ..account }), SenderStats::default());
+        here.let_go();
+        let line = here.line();
+        assert_eq!((line.rate_bps, line.allowed_mbps, line.rtt_ms), (None, None, None));
         Ok(())
     });
     done.expect("a runtime");

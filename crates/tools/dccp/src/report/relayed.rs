@@ -88,7 +88,7 @@ pub struct RateLine {
     /// Time since the relay started.
     #[schemars(extend("unit" = "seconds"))]
     pub at_s: f64,
-    /// Rate that the encoder may have; null without a connection.
+    /// Rate that the encoder may have; null without a connection, also while it is opened again.
     #[schemars(extend("unit" = "bits per second"))]
     pub rate_bps: Option<u64>,
     /// Rate X that congestion control allows; null without a connection, and for CCID 2.
