@@ -126,12 +126,19 @@ impl Channel {
         state.into_stateless_transport_mode().ok().map(Self)
     }
 
-    /// Appends the sealed frame. A number is used once on a path.
-    pub fn seal(&self, path: u8, number: NonZeroU64, frame: &[u8], out: &mut Vec<u8>) {
+    /// Appends the sealed frame; `None` if it is longer than a message of Noise may be (65,535
+    /// octets with the tag, section 3). A number is used once on a path.
+    #[must_use]
+    pub fn seal(
+        &self,
+        path: u8,
+        number: NonZeroU64,
+        frame: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
         let at = out.len();
         out.resize(at + frame.len() + TAG_LEN, 0);
-        let sealed = self.0.write_message(nonce(path, number), frame, &mut out[at..]);
-        sealed.expect("frames are shorter than messages of Noise");
+        self.0.write_message(nonce(path, number), frame, &mut out[at..]).ok().map(|_| ())
     }
 
     /// The frame of a record that the other end sealed and that `seen` has not seen.
@@ -195,7 +202,7 @@ mod tests {
         let (here, there) = channels();
         let number = NonZeroU64::new(7).unwrap();
         let mut sealed = Vec::new();
-        here.seal(3, number, b"frame", &mut sealed);
+        here.seal(3, number, b"frame", &mut sealed).unwrap();
         let record = Record { to: 0, path: 3, number, sealed: &sealed };
         let mut seen = Replay::default();
         let moved = Record { path: 4, ..record };
@@ -203,5 +210,13 @@ mod tests {
         assert!(here.open(&record, &mut seen).is_none(), "reflected");
         assert_eq!(there.open(&record, &mut seen).unwrap(), b"frame");
         assert!(there.open(&record, &mut seen).is_none(), "again");
+    }
+
+    #[test]
+    fn a_frame_longer_than_a_message_of_noise_is_refused() {
+        let (here, _) = channels();
+        let seal = |len| here.seal(0, NonZeroU64::MIN, &vec![0; len], &mut Vec::new());
+        let max = usize::from(u16::MAX) - TAG_LEN;
+        assert!(seal(max).is_some() && seal(max + 1).is_none());
     }
 }

@@ -132,7 +132,7 @@ impl Loan {
             return;
         }
         *unanswered += 1;
-        self.outputs.push_back(Output::Lender(sealed.seal(&Frame::Ask(self.server))));
+        self.outputs.extend(sealed.seal(&Frame::Ask(self.server)).map(Output::Lender));
         self.next = Some(now + if matches!(answer, Some(Err(_))) { DENIED } else { RENEW });
     }
 
@@ -200,12 +200,12 @@ impl Machine for Loan {
                 // Without a lease it is lost, as on a link that is down.
                 if let Stage::Open { sealed, answer: Some(Ok(_)), .. } = &mut self.stage {
                     let bytes = sealed.seal(&Frame::Carried(&datagram));
-                    self.outputs.push_back(Output::Lender(bytes));
+                    self.outputs.extend(bytes.map(Output::Lender));
                 }
             }
             Input::Close => {
                 if let Stage::Open { sealed, .. } = &mut self.stage {
-                    self.outputs.push_back(Output::Lender(sealed.seal(&Frame::Over)));
+                    self.outputs.extend(sealed.seal(&Frame::Over).map(Output::Lender));
                 }
                 (self.stage, self.next) = (Stage::Idle, None);
             }

@@ -298,7 +298,7 @@ impl Relay {
 
     fn say(&mut self, index: u32, frame: &Frame<'_>) {
         let Some(session) = self.sessions.get_mut(&index) else { return };
-        let bytes = session.sealed.seal(frame);
+        let Some(bytes) = session.sealed.seal(frame) else { return };
         let datagram = Outgoing { from: session.own, ..Outgoing::new(session.peer, bytes) };
         self.outputs.push_back(Output::Local(datagram));
     }

@@ -26,8 +26,8 @@ impl Sealed {
         Self { remote, channel, seen, next, frame: Vec::new() }
     }
 
-    /// The datagram with a frame.
-    pub(crate) fn seal(&mut self, frame: &Frame<'_>) -> Vec<u8> {
+    /// The datagram with a frame; `None` if it is too long, as around one of IPv6's longest.
+    pub(crate) fn seal(&mut self, frame: &Frame<'_>) -> Option<Vec<u8>> {
         self.frame.clear();
         frame.write(&mut self.frame);
         let number = self.next;
@@ -35,8 +35,8 @@ impl Sealed {
         let mut bytes = Vec::with_capacity(RECORD_HEAD_LEN + self.frame.len() + TAG_LEN);
         let head = Record { to: self.remote, path: PATH, number, sealed: &[] };
         Datagram::Record(head).write(&mut bytes);
-        self.channel.seal(PATH, number, &self.frame, &mut bytes);
-        bytes
+        self.channel.seal(PATH, number, &self.frame, &mut bytes)?;
+        Some(bytes)
     }
 
     /// The octets of a frame that the other end sealed and that did not come before.

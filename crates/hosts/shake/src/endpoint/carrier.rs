@@ -141,10 +141,9 @@ fn greatest_common_divisor(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// Appends the octets of a segment.
-pub(super) fn write_tcp(segment: &tcp::Segment<Bytes>, out: &mut Vec<u8>) {
-    let written = segment.header.write(out, PSEUDO, &segment.payload);
-    written.expect("a connection sends legal headers");
+/// Appends the octets of a segment; `None` if it is longer than IP carries.
+pub(super) fn write_tcp(segment: &tcp::Segment<Bytes>, out: &mut Vec<u8>) -> Option<()> {
+    segment.header.write(out, PSEUDO, &segment.payload).ok()
 }
 
 /// Reads a segment.

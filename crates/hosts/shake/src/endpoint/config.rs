@@ -1,19 +1,17 @@
 //! Settings of a host.
 
 use super::carrier::{MORE_HEAD, SetConfig};
-use super::path::{IPV4_HEADERS, MESSAGE_HEAD, MTUS};
+use super::path::MAX_MSS;
 use super::settings::Mode;
 use crate::noise::Psk;
 use fairwave_shake::{Blest, BuildGrowth, BuildScheduler, Profile, Redundant, Rules, Uncoupled};
 use fairwave_units::{BitRate, Duration};
-use fairwave_wire::shake::record::RECORD_OVERHEAD;
 
 /// Payload of a segment in a packet of IPv4 with 1500 bytes.
 pub fn max_mss(mode: Mode) -> u32 {
-    let of_shake = MTUS[0] - (IPV4_HEADERS + RECORD_OVERHEAD + MESSAGE_HEAD) as u16;
     match mode {
-        Mode::Shake | Mode::Redundant => of_shake.into(),
-        Mode::Multi => (of_shake - MORE_HEAD).into(),
+        Mode::Shake | Mode::Redundant => MAX_MSS.into(),
+        Mode::Multi => (MAX_MSS - MORE_HEAD).into(),
     }
 }
 

@@ -10,14 +10,16 @@ use std::num::NonZeroU64;
 
 /// MTUs that a path is asked for, in bytes, the largest first; the last is IPv6's minimum
 /// (RFC 8200 section 5).
-pub(super) const MTUS: [u16; 3] = [1500, 1400, 1280];
+const MTUS: [u16; 3] = [1500, 1400, 1280];
 /// Octets of a message of SHAKE's data before its payload: head and sequence number.
 pub(super) const MESSAGE_HEAD: usize = HEAD_LEN + 8;
 /// Headers of UDP and of each version of IP, in bytes.
-pub(super) const IPV4_HEADERS: usize = 28;
+const IPV4_HEADERS: usize = 28;
 const IPV6_HEADERS: usize = 48;
 /// Payload of a segment that every path takes: in a packet of IPv6's minimum MTU.
 pub(super) const MIN_MSS: u16 = MTUS[2] - (IPV6_HEADERS + RECORD_OVERHEAD + MESSAGE_HEAD) as u16;
+/// Payload of a segment in the largest packet that a path is asked for.
+pub(super) const MAX_MSS: u16 = MTUS[0] - (IPV4_HEADERS + RECORD_OVERHEAD + MESSAGE_HEAD) as u16;
 /// Times that a path is asked for an MTU, as questions and answers may be lost (RFC 8899 section
 /// 5.1.2, MAX_PROBES).
 const MAX_PROBES: u8 = 3;

@@ -4,7 +4,7 @@ use super::carrier::{self, Carrier, CarrierReport, Piece, SetConfig};
 use super::config::Config;
 use super::datagrams::Datagrams;
 use super::event::{Event, StreamState};
-use super::path::{MIN_MSS, Path};
+use super::path::{MAX_MSS, MIN_MSS, Path};
 use super::route::{MAX_PATHS, Route, Transmit};
 use super::sent::Sent;
 use super::settings::{Mode, Settings};
@@ -276,7 +276,9 @@ impl Session {
                 if self.side == Side::Acceptor {
                     self.prioritize(now, id, echo.priority);
                 }
-                self.peer_mss = Some(echo.mss).filter(|mss| *mss > 0);
+                // The peer may claim more than a packet takes, by which datagrams and the segments
+                // of a set would be too long for a record.
+                self.peer_mss = Some(echo.mss.min(MAX_MSS)).filter(|mss| *mss > 0);
                 self.waiting.push_back(Waiting::Pong(id, echo));
             }
             Ok(Frame::Bundle(messages)) => {
@@ -505,8 +507,9 @@ impl Session {
             Piece::Tcp(leg, segment) => {
                 let mut tcp = std::mem::take(&mut self.tcp);
                 tcp.clear();
-                carrier::write_tcp(segment, &mut tcp);
-                let record = self.record(*leg, &Frame::Segment { set: id, tcp: &tcp });
+                let written = carrier::write_tcp(segment, &mut tcp);
+                let frame = Frame::Segment { set: id, tcp: &tcp };
+                let record = written.and_then(|()| self.record(*leg, &frame));
                 self.tcp = tcp;
                 record
             }
@@ -554,7 +557,7 @@ impl Session {
         }
     }
 
-    /// A record with a frame, if there is a way for it.
+    /// A record with a frame, if there is a way for it and it is not too long.
     pub(super) fn record(&mut self, id: u8, frame: &Frame<'_>) -> Option<Transmit> {
         let path = self.paths.get_mut(usize::from(id))?;
         let route = path.route.filter(|_| path.is_up)?;
@@ -564,7 +567,7 @@ impl Session {
         let mut bytes = Vec::with_capacity(RECORD_HEAD_LEN + self.frame.len() + TAG_LEN);
         let head = Record { to: self.remote, path: id, number, sealed: &[] };
         fairwave_wire::shake::record::Datagram::Record(head).write(&mut bytes);
-        self.channel.seal(id, number, &self.frame, &mut bytes);
+        self.channel.seal(id, number, &self.frame, &mut bytes)?;
         path.note_sent(bytes.len());
         Some(Transmit::new(route, bytes))
     }

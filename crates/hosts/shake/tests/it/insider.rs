@@ -2,16 +2,19 @@
 //! an error or wait within their bounds, and the session of another peer is not harmed.
 
 use crate::common::{client, exchange, psk, run, server, streams};
+use bytes::Bytes;
 use fairwave_machine::Replay;
 use fairwave_shake_host::noise::{Channel, Initiator};
-use fairwave_shake_host::{Config, Host, Stream};
-use fairwave_units::{Duration, Seed, Stream as Draws};
-use fairwave_wire::shake::record::{Datagram, Frame, Record};
+use fairwave_shake_host::{Config, DatagramError, Host, Mode, Stream};
+use fairwave_units::{Duration, Seed, Seq32, Stream as Draws};
+use fairwave_wire::pseudo::Pseudo;
+use fairwave_wire::shake::record::{self, Counts, Datagram, Frame, Priority, Record};
 use fairwave_wire::shake::{
     Ack, Block, Blocks, Body, Data, Echo, Header, Join, Leave, Reason, SEQ_LIMIT, Side,
 };
+use fairwave_wire::tcp;
 use std::io::ErrorKind;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::rc::Rc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -24,6 +27,11 @@ const MAX_BUFFERED: u64 = 8 << 20;
 /// Time after which a stream without a path that works is over.
 const GIVE_UP: Duration = Duration::from_secs(2);
 const LEN: usize = 1_000_000;
+/// MTU of Ethernet, in bytes: no segment and no datagram is longer.
+const MAX_MTU: usize = 1_500;
+/// The addresses that the checksum of a set's segments covers.
+const PSEUDO: Pseudo =
+    Pseudo::V4 { source: Ipv4Addr::UNSPECIFIED, destination: Ipv4Addr::UNSPECIFIED };
 
 /// A session of the insider, over one path.
 struct Insider {
@@ -39,9 +47,14 @@ struct Insider {
 
 impl Insider {
     async fn connect(server: SocketAddr) -> Self {
+        Self::connect_in(Mode::Shake, server).await
+    }
+
+    /// Opens a session of this mode, with one path.
+    async fn connect_in(mode: Mode, server: SocketAddr) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
         socket.connect(server).await.expect("connected");
-        let (mut initiator, noise) = Initiator::new(&psk(), &[0, 0, 0, 0, 1]);
+        let (mut initiator, noise) = Initiator::new(&psk(), &[mode as u8, 0, 0, 0, 1]);
         let mut first = Vec::new();
         Datagram::Initiation { from: 7, noise: &noise }.write(&mut first);
         socket.send(&first).await.expect("sent");
@@ -66,7 +79,7 @@ impl Insider {
         let mut bytes = Vec::new();
         let head = Record { to: self.remote, path: 0, number, sealed: &[] };
         Datagram::Record(head).write(&mut bytes);
-        self.channel.seal(0, number, octets, &mut bytes);
+        self.channel.seal(0, number, octets, &mut bytes).expect("a short frame");
         // A full socket is a loss.
         let _ = self.socket.send(&bytes).await;
     }
@@ -78,14 +91,34 @@ impl Insider {
         self.send(&Frame::Message(header, payload)).await;
     }
 
-    /// The next message of the server.
-    async fn hear(&mut self) -> Header {
+    /// Claims that its paths take segments of the largest size, and waits for the answer.
+    async fn claim_the_largest_mss(&mut self) {
+        let (mss, priority) = (u16::MAX, Priority::default());
+        let echo = record::Echo { token: 5, counts: Counts::default(), mss, priority, padding: 0 };
+        self.send(&Frame::Ping(echo)).await;
+        loop {
+            if let Ok(Frame::Pong(_)) = Frame::parse(&self.frame().await) {
+                return;
+            }
+        }
+    }
+
+    /// The next frame of the server.
+    async fn frame(&mut self) -> Vec<u8> {
         let mut bytes = [0; 2_048];
         loop {
             let len = self.socket.recv(&mut bytes).await.expect("a datagram");
             let Ok(Datagram::Record(record)) = Datagram::parse(&bytes[..len]) else { continue };
-            let Some(frame) = self.channel.open(&record, &mut self.seen) else { continue };
-            match Frame::parse(&frame) {
+            if let Some(frame) = self.channel.open(&record, &mut self.seen) {
+                return frame;
+            }
+        }
+    }
+
+    /// The next message of the server.
+    async fn hear(&mut self) -> Header {
+        loop {
+            match Frame::parse(&self.frame().await) {
                 Ok(Frame::Message(header, _)) => return header,
                 Ok(Frame::Bundle(mut messages)) => {
                     if let Some(Ok(header)) = messages.next() {
@@ -270,6 +303,65 @@ fn a_reset_ends_one_stream_alone() {
         assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}");
         insider.say(2, Body::Data(Data { seq: 0, fin: false }), &[3]).await;
         assert_eq!(other.read_u8().await.expect("it goes on"), 3);
+        server.close().await;
+    });
+}
+
+/// A datagram that is as long as the peer's claim allows does not fit into a record.
+#[test]
+fn a_claim_of_the_largest_mss_makes_no_datagram_longer_than_a_packet() {
+    run(async {
+        let server = server(bounded());
+        let at = server.address().expect("a server's");
+        let honest = client(Config::new(psk()), &[at]);
+        let (mut here, mut there) = streams(&honest, &server).await;
+        let mut insider = Insider::connect(at).await;
+        insider.open(1).await;
+        let session = server.session_of(&server.accept().await);
+        insider.claim_the_largest_mss().await;
+        let datagram = Bytes::from(vec![0; 65_517]);
+        let sent = session.send_datagram(1, datagram, Duration::from_secs(1));
+        let Err(DatagramError::TooLong { max }) = sent else { panic!("{sent:?}") };
+        assert!(max < MAX_MTU, "{max}");
+        session.send_datagram(1, vec![0; max].into(), Duration::from_secs(1)).expect("room");
+        exchange(&mut here, &mut there, LEN, || {}).await;
+        honest.close().await;
+        server.close().await;
+    });
+}
+
+/// A set's connection sends segments as long as the smaller MSS of both ends.
+#[test]
+fn a_claim_of_the_largest_mss_makes_no_segment_of_tcp_longer_than_a_packet() {
+    run(async {
+        let server = server(bounded());
+        let at = server.address().expect("a server's");
+        let honest = client(Config::new(psk()), &[at]);
+        let (mut here, mut there) = streams(&honest, &server).await;
+        let mut insider = Insider::connect_in(Mode::Multi, at).await;
+        insider.claim_the_largest_mss().await;
+        let mut syn = tcp::Header {
+            source_port: 1_000,
+            destination_port: 2_000,
+            seq: Seq32(1),
+            window: u16::MAX,
+            ..tcp::Header::default()
+        };
+        syn.flags.syn = true;
+        syn.options.mss = Some(u16::MAX);
+        let mut octets = Vec::new();
+        syn.write(&mut octets, PSEUDO, &[]).expect("a segment");
+        insider.send(&Frame::Segment { set: 1, tcp: &octets }).await;
+        let mss = loop {
+            let frame = insider.frame().await;
+            if let Ok(Frame::Segment { tcp: segment, .. }) = Frame::parse(&frame) {
+                let (header, _) = tcp::parse(segment, PSEUDO).expect("a segment");
+                break header.options.mss.expect("that of a SYN");
+            }
+        };
+        assert!(usize::from(mss) < MAX_MTU, "{mss}");
+        exchange(&mut here, &mut there, LEN, || {}).await;
+        honest.close().await;
         server.close().await;
     });
 }
