@@ -223,8 +223,16 @@ def leads():
     client.kill()
     # The keeper removes them when it notices that the client is gone.
     until(lambda: run(rules) == ended)
+    # As `systemctl stop` does, whose signal reaches every process of the unit.
+    client = connect(4, *words)
+    [keeper] = run(f"cat /proc/{client.child.pid}/task/*/children").split()
+    for signum in [signal.SIGHUP, signal.SIGINT, signal.SIGTERM]:
+        os.kill(int(keeper), signum)
+    client.end()
+    stopped = run(rules)
     server.end()
-    return {"client": result, "ended": ended, "led": led, "direct": refused.returncode}
+    return {"client": result, "ended": ended, "led": led, "stopped": stopped,
+            "direct": refused.returncode}
 
 
 def changes():

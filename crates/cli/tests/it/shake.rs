@@ -97,7 +97,7 @@ fn a_host_behind_the_client_is_carried_and_no_rule_outlives_a_kill() {
     assert_ne!(found["direct"], 0, "{found:#}");
     let led = found["led"].as_str().expect("a text");
     assert!(led.contains("fairwave_") && led.ends_with("1\n"), "{led}");
-    assert_eq!(found["ended"], "0\n");
+    assert_eq!((&found["ended"], &found["stopped"]), (&"0\n".into(), &"0\n".into()));
 }
 
 #[test]

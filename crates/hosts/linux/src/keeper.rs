@@ -13,12 +13,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::process::{WaitOptions, getpid, wait};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
 use std::thread;
 
 /// Argument of a process that only mounts `/proc` for a node.
@@ -60,6 +62,16 @@ pub fn main(arguments: &[OsString]) -> u8 {
     keep_and_restore()
 }
 
+/// Ignores the signals that end a service or a session: they may reach the emulator and its keeper
+/// at once, and the keeper has to restore after the emulator. It ends at the end of its pipe.
+fn outlive_signals() -> io::Result<()> {
+    // A handler, since programs that the keeper starts would inherit that a signal is ignored.
+    for signal in [SIGTERM, SIGINT, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::default())?;
+    }
+    Ok(())
+}
+
 fn keep_and_restore() -> u8 {
     let mut undos = Vec::new();
     let kept = keep(&mut undos);
@@ -83,6 +95,7 @@ fn complain(what: &str) {
 fn keep(undos: &mut Vec<Undo>) -> io::Result<()> {
     // The directory in which the emulator was started can be unmounted while the keeper runs.
     std::env::set_current_dir("/")?;
+    outlive_signals()?;
     io::stdout().write_all(DONE.as_bytes())?;
     io::stdout().flush()?;
     let mut pending = Vec::new();
