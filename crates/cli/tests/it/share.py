@@ -181,6 +181,17 @@ def survives():
     return found
 
 
+def ends():
+    """The lender ends while a client borrows from it."""
+    server, lender = serve(), lend()
+    only = connect("--borrow", LENDER)
+    assert is_whole(fetch("file"), "file")
+    found = lender.end()
+    only.kill()
+    server.end()
+    return found
+
+
 def limits():
     """A host without an uplink of its own: the rate is kept, and the bytes of a day."""
     server, lender = serve(), lend("--rate", "2M", *ALLOW)
@@ -232,6 +243,7 @@ if __name__ == "__main__":
                 file.write(f"a secret {secret}\n")
         run("head -c 6000000 /dev/urandom > file")
         child = web()
-        tasks = {"carries": carries, "survives": survives, "limits": limits, "refuses": refuses}
+        tasks = {"carries": carries, "survives": survives, "ends": ends, "limits": limits,
+                 "refuses": refuses}
         print(json.dumps(tasks[sys.argv[2]]()))
         child.kill()

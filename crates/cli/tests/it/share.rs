@@ -51,6 +51,14 @@ fn a_download_outlives_its_lender_and_then_the_own_uplink() {
 }
 
 #[test]
+fn a_lender_that_ends_reports_the_leases_of_that_time() {
+    let Some(lender) = found("ends") else { return };
+    assert_eq!(lender["leases"], 1, "{lender:#}");
+    let lease = &lender["latest"][0];
+    assert!(lease["down_bytes"].as_u64().is_some_and(|bytes| bytes > 6_000_000), "{lender:#}");
+}
+
+#[test]
 fn the_rate_and_the_bytes_of_a_day_are_kept() {
     let Some(found) = found("limits") else { return };
     let lender = &found["rate"]["lender"];

@@ -80,6 +80,11 @@ impl Lender {
         }
     }
 
+    /// Takes the observations so far: those of the reported facts come without a poll.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
     /// Carries datagrams until something was observed; returns the observations.
     pub fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Vec<Event>> {
         let (relay, clock) = (&mut self.relay, &self.clock);
@@ -105,7 +110,7 @@ impl Lender {
         }
         match self.events.is_empty() {
             true => Poll::Pending,
-            false => Poll::Ready(std::mem::take(&mut self.events)),
+            false => Poll::Ready(self.take_events()),
         }
     }
 

@@ -81,11 +81,18 @@ pub(crate) async fn run(
         () = this.print(plan.interval) => {}
         () = until_stopped(stop, plan.lasts) => {}
     }
-    this.lender.borrow_mut().report(RelayInput::Close);
+    this.close();
     Ok(this.output())
 }
 
 impl Loop<'_> {
+    /// Ends the leases, whose bytes are part of the report.
+    fn close(&self) {
+        let mut lender = self.lender.borrow_mut();
+        lender.report(RelayInput::Close);
+        lender.take_events().iter().for_each(|event| self.note(event));
+    }
+
     async fn carry(&self) {
         loop {
             let events = poll_fn(|cx| self.lender.borrow_mut().poll_events(cx)).await;
