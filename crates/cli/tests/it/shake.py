@@ -413,8 +413,8 @@ def refuses():
     codes = [fetch(url, "got").wait(timeout=PATIENCE_S)
              for url in [f"http://{SERVER[4]}:8000/file", "http://10.77.0.2:8000/file",
                          f"http://{SERVER[4]}:8001/file"]]
-    client.end()
-    return {"code": stranger.returncode, "text": stranger.stderr, "codes": codes, "server": server.end()}
+    return {"code": stranger.returncode, "text": stranger.stderr, "codes": codes,
+            "client": client.end(), "server": server.end()}
 
 
 def main(tasks):

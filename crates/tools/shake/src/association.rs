@@ -6,6 +6,7 @@
 //! of a datagram, which names the target or the sender, and the payload.
 
 use crate::socks::{is_allowed, request};
+use crate::tunnel::refuse;
 use bytes::Bytes;
 use fairwave_shake_host::{Session, Stream};
 use fairwave_units::Duration;
@@ -80,12 +81,12 @@ pub(crate) async fn offer(
     all: &Associations,
 ) -> io::Result<()> {
     let Ok(_place) = all.places.try_acquire() else {
-        return socks.reply_error(&ReplyError::GeneralFailure).await.map_err(io::Error::other);
+        return refuse(socks, ReplyError::GeneralFailure).await;
     };
     let (flow, address) = all.next_flow();
     let mut stream = match request(stream, consts::SOCKS5_CMD_UDP_ASSOCIATE, &address).await {
         Ok(stream) => stream,
-        Err(why) => return socks.reply_error(&why).await.map_err(io::Error::other),
+        Err(why) => return refuse(socks, why).await,
     };
     let socket = UdpSocket::bind((own.ip(), 0)).await?;
     let at = socket.local_addr()?;
