@@ -13,7 +13,8 @@ use thiserror::Error;
 pub struct Limits {
     /// Rate of all leases together, each way; `None` for no limit.
     pub rate: Option<BitRate>,
-    /// Bytes of all leases in a day, both ways together; `None` for no limit.
+    /// Bytes of all leases in a day, both ways together; `None` for no limit. Packets from servers
+    /// count even if they are dropped, as the uplink has carried them.
     pub day_bytes: Option<u64>,
     /// Maximum number of leases.
     pub max_leases: usize,
@@ -206,6 +207,10 @@ impl Ledger {
             let wait = own.wait(now, bytes).max(whole.wait(now, bytes));
             if wait > own.longest_wait() {
                 lease.is.dropped += 1;
+                if way == Way::Down {
+                    // The uplink has brought it already.
+                    self.today += bytes;
+                }
                 return Err(Excess::Rate);
             }
             own.take(now, bytes);
@@ -234,7 +239,8 @@ impl Ledger {
         self.leases.values().map(|lease| lease.is)
     }
 
-    /// Bytes of IP packets that passed today, both ways together.
+    /// Bytes of IP packets that the uplink carried today, both ways together: those that passed,
+    /// and those from servers that were dropped.
     #[must_use]
     pub fn today(&self) -> u64 {
         self.today

@@ -60,6 +60,22 @@ fn the_rate_is_shared_equally_and_each_way_has_it() {
 }
 
 #[test]
+fn packets_from_the_server_count_for_the_day_even_if_they_are_dropped() {
+    let mut ledger = ledger(Some(8_000_000), Some(150_000));
+    let lease = ledger.ask(at(0), borrower(1), server()).unwrap();
+    // 8 Mbit/s bring 100,000 bytes in 100 ms.
+    for way in [Way::Up, Way::Down] {
+        while ledger.carry(at(0), lease, way, 1_000).is_ok() {}
+    }
+    let lent = ledger.lent().next().unwrap();
+    assert_eq!(lent.dropped, 2);
+    // The uplink has carried the one that came, and has not carried the one that would leave.
+    assert_eq!(ledger.today(), lent.up + lent.down + 1_000);
+    while ledger.carry(at(0), lease, Way::Down, 1_000) == Err(Excess::Rate) {}
+    assert_eq!(ledger.today(), 150_000, "a flood ends the lease");
+}
+
+#[test]
 fn the_bytes_of_a_day_end_leases_until_midnight() {
     let mut ledger = ledger(None, Some(10_000));
     let lease = ledger.ask(at(0), borrower(1), server()).unwrap();
