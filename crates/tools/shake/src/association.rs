@@ -72,7 +72,8 @@ async fn closed(stream: &mut (impl AsyncRead + Unpin)) {
 /// `socks`, whose addresses are `own` and `application`.
 ///
 /// # Errors
-/// If a socket or one of the two connections fails.
+/// If there is no place for it here or at the other end, or a socket or one of the two connections
+/// fails.
 pub(crate) async fn offer(
     socks: Socks5ServerProtocol<TcpStream, CommandRead>,
     [own, application]: [SocketAddr; 2],
@@ -127,8 +128,8 @@ struct Relay<'a> {
     /// `None` on a host without IPv6.
     six: Option<UdpSocket>,
     targets: BTreeSet<SocketAddr>,
-    /// Names that were resolved; `None` where there is no address.
-    names: BTreeMap<(String, u16), Option<SocketAddr>>,
+    /// Names that were resolved. A lookup that failed is made again for the next datagram.
+    names: BTreeMap<(String, u16), SocketAddr>,
 }
 
 impl Relay<'_> {
@@ -156,16 +157,16 @@ impl Relay<'_> {
             TargetAddr::Domain(name, port) => (name, port),
         };
         if let Some(known) = self.names.get(&(name.clone(), port)) {
-            return *known;
+            return Some(*known);
         }
         if self.names.len() >= MAX_TARGETS {
             return None;
         }
         let found = timeout(RESOLVE, lookup_host((name.as_str(), port))).await;
         let allowed = |address: &SocketAddr| is_allowed(address.ip(), self.allow);
-        let address = found.ok().and_then(Result::ok).and_then(|mut all| all.find(allowed));
+        let address = found.ok().and_then(Result::ok).and_then(|mut all| all.find(allowed))?;
         self.names.insert((name, port), address);
-        address
+        Some(address)
     }
 
     /// Waits for an answer; returns it behind SOCKS5's head.
@@ -237,5 +238,35 @@ pub(crate) async fn relay(
             () = closed(&mut stream) => return Ok(()),
             () = sleep_until(idle) => return Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lookup_that_failed_is_tried_again() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let nets: [IpNet; 2] = ["192.0.2.0/24", "127.0.0.0/8"].map(|net| net.parse().unwrap());
+            let (elsewhere, local) = nets.split_at(1);
+            let mut relay = Relay {
+                allow: elsewhere,
+                four: UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap(),
+                six: None,
+                targets: BTreeSet::new(),
+                names: BTreeMap::new(),
+            };
+            let target = TargetAddr::Domain("127.0.0.1".to_owned(), 53);
+            assert_eq!(relay.resolved(target.clone()).await, None);
+            // The name has another answer now.
+            relay.allow = local;
+            let found = Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 53)));
+            assert_eq!(relay.resolved(target.clone()).await, found);
+            // One that was found is known.
+            relay.allow = elsewhere;
+            assert_eq!(relay.resolved(target).await, found);
+        });
     }
 }
