@@ -38,7 +38,11 @@ pub(crate) fn deb() -> Outcome {
     run(command(&tool("cargo-deb").to_string_lossy(), &deb))?;
     let unpacked = empty(&place.join("root"))?;
     run(command("dpkg-deb", &["--extract", &made, &unpacked.to_string_lossy()]))?;
-    for file in ["share/man/man1/fairwave.1.gz", "share/bash-completion/completions/fairwave"] {
+    for file in [
+        "share/man/man1/fairwave.1.gz",
+        "share/bash-completion/completions/fairwave",
+        "share/fairwave/scenarios/rate-anomaly.toml",
+    ] {
         let file = unpacked.join("usr").join(file);
         if !file.is_file() {
             return Err(format!("the package has no {}", file.display()));

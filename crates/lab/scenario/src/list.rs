@@ -10,8 +10,9 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-/// Directory of the example scenarios, relative to that of the project.
-const SCENARIOS: &str = "scenarios";
+/// Directories of the example scenarios: the one in a checkout, relative to the checkout, and the
+/// one that the Debian package installs.
+const SCENARIOS: [&str; 2] = ["scenarios", "/usr/share/fairwave/scenarios"];
 /// Bytes at the beginning of a file that are searched for its question.
 const MAX_LINE: u64 = 4096;
 
@@ -132,9 +133,18 @@ pub fn standards() -> Vec<ListItem> {
 /// The example scenarios: each file with the question that it answers.
 ///
 /// # Errors
-/// If the directory cannot be read. A file that cannot be read does not prevent the others.
+/// If there is no directory of them here, or it cannot be read. A file that cannot be read does
+/// not prevent the others.
 pub fn scenarios() -> Result<Vec<Result<ListItem, String>>, String> {
-    let directory = Path::new(SCENARIOS);
+    scenarios_in(&SCENARIOS.map(Path::new))
+}
+
+/// The scenarios in the first of these directories that exists.
+fn scenarios_in(directories: &[&Path]) -> Result<Vec<Result<ListItem, String>>, String> {
+    let directory = *directories.iter().find(|directory| directory.is_dir()).ok_or(
+        "no directory scenarios here: the example scenarios are files in a checkout of Fairwave, \
+         and `fairwave web` has them in every installation",
+    )?;
     let failed = |error| format!("{}: {error}", directory.display());
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory).map_err(failed)? {
@@ -168,4 +178,28 @@ pub fn text(items: &[ListItem]) -> String {
         text.push('\n');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The command of a package stood before "scenarios: No such file or directory".
+    #[test]
+    fn the_catalogue_of_a_package_is_found_where_there_is_no_checkout() {
+        let place = tempfile::tempdir().unwrap();
+        let [checkout, package] = ["checkout", "package"].map(|name| place.path().join(name));
+        let list = || scenarios_in(&[&checkout, &package]);
+        let refused = list().err().unwrap();
+        assert!(refused.contains("checkout of Fairwave"), "{refused}");
+        for directory in [&package, &checkout] {
+            fs::create_dir(directory).unwrap();
+            let file = directory.join("a.toml");
+            fs::write(&file, "# Why?\n").unwrap();
+            let found: Vec<ListItem> = list().unwrap().into_iter().map(Result::unwrap).collect();
+            assert_eq!(found.len(), 1);
+            assert_eq!(found[0].name, file.display().to_string());
+            assert_eq!(found[0].summary, "Why?");
+        }
+    }
 }
