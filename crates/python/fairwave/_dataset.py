@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import io
 import os
 import uuid
@@ -30,6 +31,10 @@ class Dataset:
     """
 
     def __init__(self, url: str | os.PathLike[str], scenario: Scenario, rows: str) -> None:
+        for library in ("fsspec", "pyarrow"):
+            if importlib.util.find_spec(library) is None:
+                message = f"a dataset needs {library}, which the extra `dataset` of fairwave has"
+                raise ModuleNotFoundError(message, name=library)
         import fsspec
 
         plan = scenario.plan

@@ -1,5 +1,7 @@
 """Sweeps as Parquet datasets: partitions for every reader, and runs that are made once."""
 
+import sys
+
 import duckdb
 import fsspec
 import polars
@@ -94,3 +96,11 @@ def test_a_run_that_fails_is_a_warning_and_the_others_are_there(tiny, memory, tm
         table = fw.sweep(tiny, seeds=2, out=tmp_path, dataset="memory://sweep").to_arrow()
     assert len(memory.find("/sweep")) == 3
     assert table["seed"].to_pylist() == [2, 2, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("library", ["fsspec", "pyarrow"])
+def test_a_library_that_is_missing_is_named_with_its_extra(tiny, tmp_path, monkeypatch, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ModuleNotFoundError, match=rf"needs {library}, .* `dataset` of fairwave"):
+        fw.sweep(tiny, dataset=tmp_path / "sweep")
+    assert not (tmp_path / "sweep").exists()
