@@ -151,9 +151,9 @@ fuzz_target!(|bytes: &[u8]| {
     while let Some((op, behind)) = rest.split_first() {
         rest = behind;
         match op % 12 {
-            8 => line.send(Duration::from_millis(op.into()), 100),
+            8 => line.send(Duration::from_millis((*op).into()), 100),
             // Long enough to have the path probed.
-            10 => line.send(Duration::from_millis(op.into()), 1_300),
+            10 => line.send(Duration::from_millis((*op).into()), 1_300),
             11 => line.report(0, Fact::PathTakes(SERVER, u32::from(*op) * 6)),
             9 => line.report(0, Fact::Moved(CLIENT.ip())),
             0 | 1 => line.deliver(|_| {}),

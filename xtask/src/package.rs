@@ -17,8 +17,8 @@ const COMPLETIONS: [(&str, &str); 3] =
 /// Folders of crates that may be published: libraries with no tool and no laboratory in them.
 const LIBRARIES: [&str; 3] = ["crates/base/", "crates/protocols/", "crates/hosts/sim"];
 
-/// Makes the Debian package from a release build, unpacks it into an empty directory and makes a
-/// sweep with the command in it.
+/// Makes the Debian package from a release build, unpacks it into an empty directory, and makes a
+/// sweep and its page with the command in it.
 pub(crate) fn deb() -> Outcome {
     if !tool("cargo-deb").is_file() {
         let tools = workspace::target().join("tools").display().to_string();
@@ -49,7 +49,17 @@ pub(crate) fn deb() -> Outcome {
         }
     }
     let installed = unpacked.join("usr/bin/fairwave").display().to_string();
-    sweep(command(&installed, &[]), "2", &place.join("runs"))
+    sweep_and_show(&installed, &place)
+}
+
+/// Makes a sweep by an installed command, and the page of it: a build without npm has no pages,
+/// and no package may be such a build.
+pub(crate) fn sweep_and_show(installed: &str, place: &Path) -> Outcome {
+    let runs = place.join("runs");
+    sweep(command(installed, &[]), "2", &runs)?;
+    let mut show = command(installed, &["show", "--quiet", "--out"]);
+    show.arg(place.join("page.html")).arg(&runs);
+    run(show)
 }
 
 /// Scenario of [`sweep`].

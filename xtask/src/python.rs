@@ -1,6 +1,6 @@
 //! The Python package: format, types, and tests with the build of the suite.
 
-use crate::package::{TINY, empty};
+use crate::package::{TINY, empty, sweep_and_show};
 use crate::shared::Shared;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,8 +75,9 @@ pub(crate) fn wheel() -> Outcome {
     run(command(&python, &["-m", "pip", "install", "--quiet", &wheel.to_string_lossy()]))?;
     let scenario = root().join(TINY).display().to_string();
     run(command(&python, &["-I", "-c", FIRST, &scenario]))?;
-    // The command's keeper is the script of this environment, started again.
     let fairwave = clean.join("bin/fairwave").display().to_string();
+    sweep_and_show(&fairwave, &clean)?;
+    // The command's keeper is the script of this environment, started again.
     let alone = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
     let [file, task] = KILLED;
     run(command("unshare", &[&alone[..], &["python3", "-B", file, &fairwave, task]].concat()))

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 const MISSING: &str = if cfg!(target_os = "linux") {
     "this build is without `fairwave cc`, whose loader needs libelf and zlib; on Debian and Ubuntu \
      `sudo apt-get install libelf-dev zlib1g-dev make`, then build with `--features kernel-cc`, as \
-     in `cargo install --path crates/cli --features kernel-cc`"
+     in `cargo install --locked --path crates/cli --features kernel-cc`"
 } else {
     "`fairwave cc` loads congestion controls into a Linux kernel: it needs Linux"
 };

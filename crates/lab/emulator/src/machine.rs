@@ -3,7 +3,7 @@
 use crate::emulation::{NO_MPTCP, has_mptcp};
 use crate::meter::Reference;
 use fairwave_linux::radio::Radio;
-use fairwave_linux::{Clock, Lack, may_become_realtime};
+use fairwave_linux::{Clock, Lack, Missing, may_become_realtime};
 use fairwave_text::{BAD, GOOD, styled};
 use fairwave_units::Duration;
 use schemars::JsonSchema;
@@ -92,9 +92,12 @@ fn ability(name: &str, purpose: &str, remedy: Option<String>) -> Ability {
 }
 
 fn namespaces() -> Option<String> {
-    let missing = fairwave_netns::support().err()?;
-    let lacks = missing.0.iter().map(|Lack { what, remedy }| format!("no {what}: {remedy}"));
-    Some(lacks.collect::<Vec<_>>().join("; "))
+    Some(remedies(&fairwave_netns::support().err()?))
+}
+
+fn remedies(Missing(lacks): &Missing) -> String {
+    let lacks = lacks.iter().map(|Lack { what, remedy }| format!("without {what}: {remedy}"));
+    lacks.collect::<Vec<_>>().join("; ")
 }
 
 fn administrator() -> Option<String> {
@@ -159,6 +162,15 @@ mod tests {
         let found = DoctorOutput::examine();
         assert!(found.abilities.iter().all(|one| one.present == one.remedy.is_none()), "{found:?}");
         assert!(found.abilities[0].present, "simulation works everywhere");
+    }
+
+    /// A machine without the device was told "no the device /dev/net/tun".
+    #[test]
+    fn a_lack_with_an_article_is_named_in_a_phrase() {
+        let lack = |what: &str, remedy: &str| Lack { what: what.into(), remedy: remedy.into() };
+        let lacks = vec![lack("the device /dev/net/tun", "load it"), lack("netlink", "allow it")];
+        let expected = "without the device /dev/net/tun: load it; without netlink: allow it";
+        assert_eq!(remedies(&Missing(lacks)), expected);
     }
 
     #[test]
