@@ -5,8 +5,7 @@
 //! port). It lasts as long as the stream. The session's datagrams of this flow have SOCKS5's head
 //! of a datagram, which names the target or the sender, and the payload.
 
-use crate::socks::{is_allowed, request};
-use crate::tunnel::refuse;
+use crate::socks::{is_allowed, refuse, request};
 use bytes::Bytes;
 use fairwave_shake_host::{Session, Stream};
 use fairwave_units::Duration;

@@ -1,12 +1,13 @@
 //! Requests of SOCKS5 (RFC 1928) inside streams, and the targets that a server allows.
 
 use fairwave_shake_host::Stream;
+use fast_socks5::server::{Socks5ServerProtocol, states::CommandRead};
 use fast_socks5::util::target_addr::TargetAddr;
 use fast_socks5::{ReplyError, consts};
 use ipnet::IpNet;
 use std::io;
 use std::net::IpAddr;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// Method of SOCKS without authentication: the session has authenticated the peer.
 const GREETING: [u8; 3] = [consts::SOCKS5_VERSION, 1, consts::SOCKS5_AUTH_METHOD_NONE];
@@ -46,6 +47,18 @@ pub(crate) async fn request(
 pub(crate) fn is_allowed(address: IpAddr, allow: &[IpNet]) -> bool {
     let address = address.to_canonical();
     allow.is_empty() || allow.iter().any(|prefix| prefix.contains(&address))
+}
+
+/// Tells the application why its request is not fulfilled; the connection has failed with that.
+///
+/// # Errors
+/// Always: `why`, or the error of the application's connection.
+pub(crate) async fn refuse<T: AsyncRead + AsyncWrite + Unpin>(
+    socks: Socks5ServerProtocol<T, CommandRead>,
+    why: ReplyError,
+) -> io::Result<()> {
+    socks.reply_error(&why).await.map_err(io::Error::other)?;
+    Err(io::Error::other(why))
 }
 
 #[cfg(test)]

@@ -6,16 +6,16 @@
 
 use crate::association::{self, Associations};
 use crate::meter::{self, Test};
-use crate::socks::{is_allowed, request};
+use crate::socks::{is_allowed, refuse, request};
 use fairwave_shake_host::{Session, Stream};
-use fast_socks5::server::{Socks5ServerProtocol, states::CommandRead};
+use fast_socks5::server::Socks5ServerProtocol;
 use fast_socks5::util::target_addr::TargetAddr;
 use fast_socks5::{ReplyError, Socks5Command, consts};
 use ipnet::IpNet;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional_with_sizes};
+use tokio::io::copy_bidirectional_with_sizes;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -61,18 +61,6 @@ pub(crate) async fn from_socks(
         }
         Err(why) => refuse(socks, why).await,
     }
-}
-
-/// Tells the application why its request is not fulfilled; the connection has failed with that.
-///
-/// # Errors
-/// Always: `why`, or the error of the application's connection.
-pub(crate) async fn refuse<T: AsyncRead + AsyncWrite + Unpin>(
-    socks: Socks5ServerProtocol<T, CommandRead>,
-    why: ReplyError,
-) -> io::Result<()> {
-    socks.reply_error(&why).await.map_err(io::Error::other)?;
-    Err(io::Error::other(why))
 }
 
 /// Carries a connection to a fixed target.
