@@ -16,6 +16,8 @@ fn the_first_run_prints_what_the_readme_shows() {
     let place = out.path().display().to_string();
     let mut arguments = vec!["--quiet", "--out", &place, "--force"];
     arguments.extend(command.split_whitespace());
-    let (printed, _) = common::ends_with(0, &root, &arguments);
+    let (printed, noticed) = common::ends_with(0, &root, &arguments);
     assert!(printed.contains(shown), "README shows\n{shown}\nbut it prints\n{printed}");
+    // Its access point sent no data and had a rate, which a newcomer was warned about.
+    assert!(!noticed.contains("warning"), "{noticed}");
 }
