@@ -27,9 +27,9 @@ struct Case {
     receive_buffer: u32,
 }
 
-/// Share of random cases below 98 % of the best path that is permitted: of the first 300 cases 2 %
-/// were, and by `redundant` 0.7 %.
-const BELOW: f64 = 0.04;
+/// Permitted share of random cases below 98 % of the best path: of all 10,000 1.2 % were, and by
+/// `redundant` 0.6 %.
+const BELOW: f64 = 0.02;
 /// Repetitions of a case that had less than 98 % once. A loss more or less, at the start above all,
 /// moves a single run by several percent, over one path as over all.
 const REPETITIONS: u64 = 8;
