@@ -17,8 +17,8 @@ from ._sweep import Made, SweepWarning, Task, joined
 from ._table import Table
 
 #: Size of a sweep's tasks. A task costs some milliseconds, and a processor without one is idle
-#: while others end theirs: a task for each eight runs, but 64, and eight a processor, at least.
-_RUNS_A_TASK = 8
+#: while others end theirs: a task for each 32 runs, but 64, and eight a processor, at least.
+_RUNS_A_TASK = 32
 _LEAST_TASKS = 64
 _TASKS_A_PROCESSOR = 8
 _MOST_TASKS = 4096
