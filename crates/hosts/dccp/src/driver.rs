@@ -112,7 +112,7 @@ impl Driver {
                 self.shared.with(|state| state.report(Fact::Moved(local)));
                 return self.follow();
             }
-            // The way is gone again: the move is made up for when there is one.
+            // The new route is missing again: the next turn tries once more.
             Some(Err(_)) => self.shared.with(|state| state.has_moved = true),
             None => {}
         }

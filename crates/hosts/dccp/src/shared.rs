@@ -251,13 +251,13 @@ impl State {
         self.open_slot(id).is_established = true;
         self.accepted.push_back(id);
         if self.accepted.len() > self.machine.max_connections() {
-            self.refuse_oldest();
+            self.forget_ended();
         }
     }
 
     /// Forgets the oldest connection that ended before the application took it: a peer that opens
     /// and closes them would fill the memory of one that does not.
-    fn refuse_oldest(&mut self) {
+    fn forget_ended(&mut self) {
         let is_over = |id: &Id| self.slots.get(id).is_none_or(|slot| slot.ended.is_some());
         let ended = self.accepted.iter().position(is_over);
         if let Some(id) = ended.and_then(|at| self.accepted.remove(at)) {

@@ -89,11 +89,7 @@ impl Watch {
                 self.seen.insert(host, Seen { way: way.filter(|_| is_up), is_up });
                 continue;
             };
-            let change = before.change(way).map(|change| match change {
-                // A server's connections keep their address, and their handover is over.
-                Change::Moved if !self.is_client && !before.is_up => Change::Back,
-                change => change,
-            });
+            let change = before.change(way, self.is_client);
             let way = if is_up { way } else { before.way };
             self.seen.insert(host, Seen { way, is_up });
             change.into_iter().for_each(|change| self.notify(host, change));
@@ -115,13 +111,14 @@ impl Watch {
 }
 
 impl Seen {
-    /// The change to another way.
-    fn change(self, now: Option<Way>) -> Option<Change> {
+    /// The change to another way. A server's connections keep their address: with another one on
+    /// the way back their handover is over.
+    fn change(self, now: Option<Way>, is_client: bool) -> Option<Change> {
         let is_up = now.is_some_and(|way| way.is_running);
         let source = |way: Option<Way>| way.map(|way| way.source);
         let is_elsewhere = self.way.is_some() && source(now) != source(self.way);
         match (self.is_up, is_up) {
-            (_, true) if is_elsewhere => Some(Change::Moved),
+            (is_up, true) if is_elsewhere && (is_client || is_up) => Some(Change::Moved),
             (true, false) => Some(Change::Lost),
             (false, true) => Some(Change::Back),
             _ => None,
@@ -164,17 +161,19 @@ mod tests {
     fn a_lost_carrier_or_route_is_a_handover_and_another_address_a_move() {
         let up = Seen { way: way(1, true), is_up: true };
         let down = Seen { way: way(1, false), is_up: false };
-        assert_eq!(up.change(way(1, true)), None);
-        assert_eq!(up.change(way(1, false)), Some(Change::Lost));
-        assert_eq!(up.change(None), Some(Change::Lost));
-        assert_eq!(up.change(way(2, true)), Some(Change::Moved));
-        assert_eq!(down.change(way(1, true)), Some(Change::Back));
-        assert_eq!(down.change(way(2, true)), Some(Change::Moved));
-        assert_eq!(down.change(None), None);
+        assert_eq!(up.change(way(1, true), true), None);
+        assert_eq!(up.change(way(1, false), true), Some(Change::Lost));
+        assert_eq!(up.change(None, true), Some(Change::Lost));
+        assert_eq!(up.change(way(2, true), true), Some(Change::Moved));
+        assert_eq!(down.change(way(1, true), true), Some(Change::Back));
+        assert_eq!(down.change(way(2, true), true), Some(Change::Moved));
+        assert_eq!(down.change(None, true), None);
         // An address without a carrier carries nothing yet.
-        assert_eq!(down.change(way(2, false)), None);
-        assert_eq!(up.change(way(2, false)), Some(Change::Lost));
+        assert_eq!(down.change(way(2, false), true), None);
+        assert_eq!(up.change(way(2, false), true), Some(Change::Lost));
         let never = Seen { way: None, is_up: false };
-        assert_eq!(never.change(way(2, true)), Some(Change::Back));
+        assert_eq!(never.change(way(2, true), true), Some(Change::Back));
+        assert_eq!(down.change(way(2, true), false), Some(Change::Back), "a server's");
+        assert_eq!(up.change(way(2, true), false), Some(Change::Moved));
     }
 }

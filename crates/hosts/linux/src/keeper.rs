@@ -62,8 +62,8 @@ pub fn main(arguments: &[OsString]) -> u8 {
     keep_and_restore()
 }
 
-/// Ignores the signals that end a service or a session: they may reach the emulator and its keeper
-/// at once, and the keeper has to restore after the emulator. It ends at the end of its pipe.
+/// Ignores the signals that end a service or a session: they may reach a command and its keeper at
+/// once, and the keeper has to restore after the command. It ends at the end of its pipe.
 fn outlive_signals() -> io::Result<()> {
     // A handler, since programs that the keeper starts would inherit that a signal is ignored.
     for signal in [SIGTERM, SIGINT, SIGHUP] {

@@ -164,7 +164,7 @@ mod tests {
         assert!(found.abilities[0].present, "simulation works everywhere");
     }
 
-    /// A machine without the device was told "no the device /dev/net/tun".
+    /// `fairwave doctor` printed "no the device /dev/net/tun".
     #[test]
     fn a_lack_with_an_article_is_named_in_a_phrase() {
         let lack = |what: &str, remedy: &str| Lack { what: what.into(), remedy: remedy.into() };

@@ -215,13 +215,13 @@ impl<P: Payload> Connection<P> {
             }
             self.stats.losses_found += 1;
             newest = newest.max(Some(lost.number));
-            // Copies on slower paths would come later than a new one. A reinjected copy was sent
-            // because the earlier one is too late: if it gets lost, that one is still too late.
-            // Beside any other that counts only copies that measure paths are under way.
+            // Copies on slower paths would come later than a new one. Where the latest transmission
+            // is lost, an earlier one is too late if this was reinjected for that reason; other
+            // copies in flight only measure paths on standby.
             let sent = self.board.get(segment);
-            let counted = sent.path == index && sent.number == lost.number;
-            let was_hastened = counted && (sent.reinjected || !is_redundant);
-            if sent.in_flight == 0 || retransmits || was_hastened {
+            let is_latest = sent.path == index && sent.number == lost.number;
+            let others_are_late = is_latest && (sent.reinjected || !is_redundant);
+            if sent.in_flight == 0 || retransmits || others_are_late {
                 self.board.lose(segment);
             }
         }
