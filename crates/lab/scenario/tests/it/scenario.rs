@@ -68,6 +68,7 @@ fn the_catalogue_asks_questions_and_resolves() {
         let first = text.lines().next().unwrap_or_default();
         assert!(first.starts_with("# ") && first.ends_with('?'), "{}: {first}", file.display());
         let plan = Plan::load(&file, &[]).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(plan.warnings(), Vec::<String>::new(), "{}", file.display());
         plan.points.iter().for_each(|p| assert_round_trip(&p.scenario));
     }
 }
