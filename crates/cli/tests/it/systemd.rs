@@ -1,6 +1,7 @@
 //! The systemd units: systemd accepts them, rates their exposure as low, and their commands parse.
 
 use crate::common::{fairwave, scratch};
+use crate::real::in_namespaces;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -73,4 +74,18 @@ fn commands_of_units_take_their_arguments() {
             assert!(!output.status.success() && err.contains(file), "{start}: {err}");
         }
     }
+}
+
+/// A service without capabilities may not call `capset`, as the units of SHAKE say: both start all
+/// the same, and the client reaches the server.
+#[test]
+fn both_ends_of_shake_start_with_the_system_calls_of_their_units() {
+    let units = units();
+    let of = |end: &str| {
+        let name = format!("fairwave-shake-{end}.service");
+        units.iter().find(|unit| unit.ends_with(&name)).expect("a unit").display().to_string()
+    };
+    let (server, client) = (of("serve"), of("connect"));
+    let Some(codes) = in_namespaces("units.py", &[&server, &client]) else { return };
+    assert_eq!(codes, serde_json::json!([0, 0]));
 }

@@ -45,13 +45,17 @@ pub fn become_ordinary_user(kept: &[Capability]) -> Result<(), Error> {
             set_thread_res_gid(Some(group), Some(group), Some(group))?;
             set_thread_res_uid(Some(user), Some(user), Some(user))?;
         }
-        let keep = keep & rustix::thread::capabilities(None)?.permitted;
+        let has = rustix::thread::capabilities(None)?;
+        let keep = keep & has.permitted;
         let sets = CapabilitySets {
             effective: keep,
             permitted: keep,
             inheritable: CapabilitySet::empty(),
         };
-        set_capabilities(None, sets)?;
+        // Sandboxes that give a service no capabilities refuse `capset` as well.
+        if has != sets {
+            set_capabilities(None, sets)?;
+        }
         set_no_new_privs(true)
     })();
     given_up.map_err(step)
