@@ -208,6 +208,39 @@ refused() {
     return 0
 }
 
+# Linux opens a connection while our server has as many incomplete handshakes as it allows (8), so that
+# it gets an Init Cookie: those of clients that hear no Response.
+cookies() {
+    say "# A server that answers with an Init Cookie: Linux to Fairwave"
+    filter ours; path theirs ours 0
+    theirs nft -f - << END
+table inet deaf { chain input { type filter hook input priority -2; dccp type response drop; }; }
+END
+    : > receiver
+    /bin/ip netns exec ours fairwave dccp serve --port 5001 --mark $MARK --json > receiver 2> receiver.err & receiving=$!
+    await Listening receiver.err && capture 200 "ip[28] & 0x1e = 2" || return 1
+    clients=
+    for client in 1 2 3 4 5 6 7 8; do
+        /bin/ip netns exec theirs dccp-run send 10.79.0.1 5001 3 60 $SIZE > /dev/null 2>&1 & clients="$clients $!"
+    done
+    left=100
+    until [ "$(grep -o '> 10.79.0.2[.0-9]*' captured | sort -u | wc -l)" = 8 ]; do
+        left=$((left - 1)); [ $left -gt 0 ] || { say "no eight handshakes began"; cat captured; return 1; }
+        usleep 100000
+    done
+    kill -KILL $clients; captured > /dev/null
+    theirs nft delete table inet deaf
+    capture 6 || return 1
+    send kernel 10.79.0.1 3 3 ours
+    wait $sending; say "the sender ended with $?"
+    # The answer to its last packet may be still under way.
+    left=50; while kill -0 $capturing 2> /dev/null && [ $left -gt 0 ]; do left=$((left - 1)); usleep 100000; done
+    captured
+    kill -INT $receiving; wait $receiving
+    say "our server: $(tr -d ' \n' < receiver | grep -o '"cookies":{[^}]*}')"
+    return 0
+}
+
 pairs() {
     for pair in "kernel kernel" "fairwave kernel" "kernel fairwave"; do run_one $pair $1 $2 $3 || return 1; done
 }
@@ -226,6 +259,7 @@ run() {
     ending kernel fairwave receiver INT "The receiver is interrupted" || return 1
     ending kernel fairwave sender TERM "The sender's process ends" || return 1
     ending kernel fairwave receiver KILL "The receiver is killed and started anew" || return 1
+    cookies || return 1
     refused
 }
 if run; then echo "GUEST passed"; else echo "GUEST failed"; fi

@@ -91,6 +91,20 @@ fn a_flood_of_requests_is_bounded_and_an_honest_client_gets_in() {
     assert_eq!((server.cookies().returned, server.ignored().turned_away), (1, 0));
 }
 
+/// As Linux's: its Ack without the cookie gets a Reset, "No Connection", so that it does not wait.
+#[test]
+fn a_client_that_does_not_return_the_cookie_is_reset() {
+    let mut server = crowded();
+    let (_, request) = client(250);
+    assert_eq!(answers(&mut server, 10, from(250, request)).len(), 1);
+    let [port, response] = [250_u16, PORT].map(u16::to_be_bytes);
+    // An Ack, type 3, with numbers of 48 bits.
+    let head = [&port[..], &response, &[6, 0, 0, 0, 3 << 1 | 1, 0]].concat();
+    let ack = [&head[..], &[0, 0, 0, 0, 0, 9], &[0, 0, 0, 0, 0, 0, 0, 7]].concat();
+    let reset = answers(&mut server, 20, from(250, ack));
+    assert!(matches!(&reset[..], [bytes] if bytes[8] == 7 << 1 | 1 && bytes[24] == 3), "{reset:?}");
+}
+
 /// Clients that do not return cookies get in once others had 5 s to answer.
 #[test]
 fn handshakes_that_nobody_completes_make_room() {
