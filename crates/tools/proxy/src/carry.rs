@@ -117,8 +117,8 @@ fn try_write(to: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
 /// Writes all bytes, and waits while the receiver does not accept them.
 async fn flush(flow: &Flow, way: Direction, to: &TcpStream, held: Vec<u8>) -> io::Result<()> {
     let mut written = 0;
+    let _waiting = flow.wait(way);
     while written < held.len() {
-        flow.held_up(way);
         to.writable().await?;
         let more = try_write(to, &held[written..])?;
         flow.count(way, more);

@@ -16,16 +16,35 @@ pub(crate) struct Flow {
     pub(crate) server: SocketAddr,
     pub(crate) up_bytes: Cell<u64>,
     pub(crate) down_bytes: Cell<u64>,
-    /// Whether data in the direction of the target had to wait since the bin began.
-    pub(crate) was_held_up: Cell<bool>,
+    /// Whether data of each direction wait for a leg now.
+    up_waits: Cell<bool>,
+    down_waits: Cell<bool>,
+    /// Whether a wait in the direction of the target has ended since the bin began.
+    was_held_up: Cell<bool>,
     pub(crate) goal: Cell<Option<Goal>>,
     /// Rate that was last set, on the socket that sends in this direction.
     pub(crate) reported: Cell<Option<(Direction, BitRate)>>,
-    pub(crate) acked_at_bin: Cell<u64>,
+    acked_at_bin: Cell<u64>,
     pub(crate) carried_at_tick: Cell<u64>,
     pub(crate) idle_for: Cell<Duration>,
     far_has_congestion_control: Cell<bool>,
     near_has_congestion_control: Cell<bool>,
+}
+
+/// A wait for a leg, also one that ends since its task is cancelled.
+#[derive(Debug)]
+pub(crate) struct Waiting<'a> {
+    flow: &'a Flow,
+    direction: Direction,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.flow.waits(self.direction).set(false);
+        if self.flow.goal.get().is_some_and(|goal| goal.direction == self.direction) {
+            self.flow.was_held_up.set(true);
+        }
+    }
 }
 
 /// Target that a flow has, alone or shared.
@@ -68,6 +87,8 @@ impl Flow {
             server,
             up_bytes: Cell::new(0),
             down_bytes: Cell::new(0),
+            up_waits: Cell::new(false),
+            down_waits: Cell::new(false),
             was_held_up: Cell::new(false),
             goal: Cell::new(None),
             reported: Cell::new(None),
@@ -94,10 +115,22 @@ impl Flow {
         counter.set(counter.get() + bytes as u64);
     }
 
-    /// Notes that data waits for a leg.
-    pub(crate) fn held_up(&self, direction: Direction) {
-        if self.goal.get().is_some_and(|goal| goal.direction == direction) {
-            self.was_held_up.set(true);
+    /// Notes that data wait for a leg, until the value is dropped.
+    pub(crate) fn wait(&self, direction: Direction) -> Waiting<'_> {
+        self.waits(direction).set(true);
+        Waiting { flow: self, direction }
+    }
+
+    /// Whether data in the direction of the target had to wait since the bin began, or wait now.
+    pub(crate) fn is_held_up(&self) -> bool {
+        let waits = self.goal.get().is_some_and(|goal| self.waits(goal.direction).get());
+        self.was_held_up.get() || waits
+    }
+
+    fn waits(&self, direction: Direction) -> &Cell<bool> {
+        match direction {
+            Direction::Up => &self.up_waits,
+            Direction::Down => &self.down_waits,
         }
     }
 
@@ -121,6 +154,14 @@ impl Flow {
             Direction::Up => &self.far_has_congestion_control,
             Direction::Down => &self.near_has_congestion_control,
         }
+    }
+
+    /// Ends a bin. Returns the bytes that were acknowledged in it, and whether data had to wait.
+    pub(crate) fn end_bin(&self) -> (u64, bool) {
+        let (acked, held_up) = (self.acked_in_bin(), self.is_held_up());
+        self.acked_at_bin.set(self.acked_at_bin.get() + acked);
+        self.was_held_up.set(false);
+        (acked, held_up)
     }
 
     /// Bytes that the receiver acknowledged since the bin began; 0 if the socket is gone.

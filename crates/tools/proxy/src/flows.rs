@@ -211,7 +211,7 @@ impl Flows {
             Owner::Host(..) => {
                 if let Some(judged) = self.judged.get_mut(&owner) {
                     judged.bytes_of_ended += flow.acked_in_bin();
-                    judged.ended_held_up |= flow.was_held_up.get();
+                    judged.ended_held_up |= flow.is_held_up();
                 }
             }
         }
@@ -295,7 +295,7 @@ impl Flows {
     fn share_out(&mut self) {
         let mut sending: BTreeMap<Owner, u64> = BTreeMap::new();
         let wants = |flow: &Flow| {
-            flow.was_held_up.get()
+            flow.is_held_up()
                 || flow.up_bytes.get() + flow.down_bytes.get() > flow.carried_at_tick.get()
         };
         for (id, (flow, _)) in &self.active {
@@ -342,9 +342,7 @@ impl Flows {
         let mut found: BTreeMap<Owner, (Goal, u64, bool)> = BTreeMap::new();
         for (id, (flow, _)) in &self.active {
             let Some((owner, goal)) = flow.owner(*id) else { continue };
-            let acked = flow.acked_in_bin();
-            flow.acked_at_bin.set(flow.acked_at_bin.get() + acked);
-            let held_up = flow.was_held_up.replace(false);
+            let (acked, held_up) = flow.end_bin();
             let entry = found.entry(owner).or_insert((goal, 0, false));
             entry.1 += acked;
             entry.2 |= held_up;

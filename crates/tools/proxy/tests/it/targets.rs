@@ -2,7 +2,7 @@
 
 use crate::opening::silent;
 use crate::{FOUR, Proxy, ask_socks, config, server};
-use fairwave_proxy::{Config, Direction, Event, Limits, Targets};
+use fairwave_proxy::{Achieved, Config, Direction, Event, Limits, Targets};
 use fairwave_units::{BitRate, Duration};
 use std::fs;
 use std::io::{Read, Write};
@@ -80,6 +80,27 @@ fn a_download_has_a_target_towards_the_client() {
     let mut client = proxy.socks(address);
     client.write_all(&vec![0; 8 << 20]).expect("it reads");
     assert!(served.join().expect("no panic"));
+}
+
+/// The rate is beyond the server's receive buffer, so that no bin after the first reaches it.
+#[test]
+fn bins_in_which_a_server_takes_nothing_are_missed() {
+    let limits = Limits { bin: Duration::from_secs(1), ..config().limits };
+    let targets = targets("[[target]]\nrate = '1G'\n");
+    let proxy = Proxy::start(Config { targets, limits, ..config() });
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let (address, _served) = server(FOUR, move |client| {
+        // Until the test is over.
+        let _ = ended.recv();
+        drop(client);
+    });
+    let client = proxy.socks(address);
+    std::thread::spawn(move || floods(client));
+    let all = |judged: Achieved| judged.reached + judged.missed + judged.not_offered;
+    let (report, _) = proxy.until(|report, _| all(report.achieved) >= 4);
+    let judged = report.achieved;
+    assert!(judged.missed >= 2 && judged.not_offered == 0, "{judged:?}");
+    drop(end);
 }
 
 #[test]
