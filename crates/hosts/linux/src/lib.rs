@@ -5,7 +5,7 @@
 //! this program, and [`Ingress`] has frames arrive there. [`Interception`] leads connections to a
 //! transparent proxy. The [`keeper`], a process of its own that outlives this one, undoes what they
 //! change. [`radio`] asks nl80211 and hostapd, [`EtherSocket`] exchanges frames of one EtherType,
-//! [`clock`] reads the monotonic clock.
+//! [`congestion`] selects algorithms of TCP sockets, [`clock`] reads the monotonic clock.
 //!
 //! ```
 //! use fairwave_linux::clock::Clock;
@@ -21,6 +21,7 @@ mod changes;
 mod classify;
 pub mod clock;
 mod clsact;
+pub mod congestion;
 mod dump;
 mod egress;
 pub mod error;

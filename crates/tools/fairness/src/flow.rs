@@ -5,13 +5,12 @@ use super::is_transient;
 use super::message::Protocol;
 use super::path::Sender;
 use super::udp::{Arrived, Datagrams};
+use fairwave_linux::congestion;
 use fairwave_units::Duration;
 use nix::sys::socket::{setsockopt, sockopt};
-use rustix::net::sockopt::{set_socket_linger, set_tcp_congestion, tcp_congestion};
-use rustix::net::{AddressFamily, SocketType, socket};
-use std::io::{self, ErrorKind, Read, Write};
+use rustix::net::sockopt::{set_socket_linger, tcp_congestion};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread;
 
@@ -31,8 +30,6 @@ struct MaxPacingRate;
 const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
 /// Bytes per system call.
 const CHUNK: usize = 128 << 10;
-/// Maximum length of an algorithm's name: the kernel would truncate a longer one.
-const LONGEST_CONGESTION_CONTROL: usize = 15;
 /// Datagrams that are due within this time are sent together.
 const PACE: Duration = Duration::from_micros(500);
 
@@ -40,7 +37,7 @@ const PACE: Duration = Duration::from_micros(500);
 /// is the sender.
 ///
 /// # Errors
-/// If the kernel refuses the algorithm ([`ErrorKind::NotFound`] if it has none of this name) or
+/// If the kernel refuses the algorithm ([`io::ErrorKind::NotFound`] if it has none of this name) or
 /// another option.
 pub(super) fn prepare(
     stream: &TcpStream,
@@ -61,27 +58,12 @@ pub(super) fn prepare(
         return Ok(None);
     }
     if let Some(algorithm) = algorithm {
-        set_congestion_control(stream, algorithm)?;
+        congestion::set(stream, algorithm)?;
     }
     if let Some(bps) = rate_bps {
         setsockopt(stream, MaxPacingRate, &bps.div_ceil(8))?;
     }
     Ok(tcp_congestion(stream).ok())
-}
-
-fn set_congestion_control(socket: &impl AsFd, algorithm: &str) -> io::Result<()> {
-    if algorithm.is_empty() || algorithm.len() > LONGEST_CONGESTION_CONTROL {
-        return Err(ErrorKind::NotFound.into());
-    }
-    Ok(set_tcp_congestion(socket, algorithm)?)
-}
-
-/// Whether the kernel offers this user the congestion control algorithm.
-pub(super) fn has_congestion_control(algorithm: &str) -> bool {
-    [AddressFamily::INET, AddressFamily::INET6]
-        .into_iter()
-        .filter_map(|family| socket(family, SocketType::STREAM, None).ok())
-        .any(|socket| set_congestion_control(&socket, algorithm).is_ok())
 }
 
 /// Runs one end of a flow on a thread, if the end exists.

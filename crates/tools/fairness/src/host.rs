@@ -1,9 +1,8 @@
 //! A host that takes part in a run.
 
+use super::Error;
 use super::counter::{Budget, Counted, Counter, Window};
-use super::flow::{
-    has_congestion_control, prepare, receive, receive_datagrams, send, send_datagrams, spawn,
-};
+use super::flow::{prepare, receive, receive_datagrams, send, send_datagrams, spawn};
 use super::link::{Inbox, Link, greet};
 use super::message::{
     Ending, Flow, Join, Limits, Part, Protocol, RadioSample, Repetition, Report, Station, Terms,
@@ -13,8 +12,8 @@ use super::path::Path;
 use super::radio::{Radio, interface_of};
 use super::serve::SILENCE;
 use super::udp::Datagrams;
-use super::{Error, algorithms};
 use fairwave_linux::clock::Clock;
+use fairwave_linux::congestion;
 use fairwave_sockets::Udp;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::fairness::{FlowLabel, Opening};
@@ -183,9 +182,12 @@ impl<'a> Host<'a> {
     fn connect(request: &'a Request, stop: &'a AtomicBool) -> Result<Self, Error> {
         if let Protocol::Tcp { algorithm: Some(algorithm), .. } = &request.traffic.protocol
             && request.traffic.up
-            && !has_congestion_control(algorithm)
+            && !congestion::is_available(algorithm)
         {
-            return Err(Error::Law { algorithm: algorithm.clone(), available: algorithms() });
+            return Err(Error::Law {
+                algorithm: algorithm.clone(),
+                available: congestion::names(),
+            });
         }
         let (server, clock) = (request.server, Clock::start());
         let stream = TcpStream::connect_timeout(&server, PATIENCE)

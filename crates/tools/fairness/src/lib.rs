@@ -42,22 +42,8 @@ pub use path::Path;
 pub use round::ServerEvent;
 pub use serve::{ServeConfig, Server};
 
-use rustix::thread::CapabilitySet;
-
 /// Default port of `fairwave fairness serve`, TCP and UDP, which IANA has not assigned.
 pub const PORT: u16 = 17_981;
-
-/// Names of the congestion control algorithms that this process may choose, or a note that they are
-/// unknown. Linux gives processes without CAP_NET_ADMIN only those in
-/// `tcp_allowed_congestion_control`.
-fn algorithms() -> String {
-    let own = rustix::thread::capabilities(None);
-    let is_admin = own.is_ok_and(|own| own.effective.contains(CapabilitySet::NET_ADMIN));
-    let which = if is_admin { "available" } else { "allowed" };
-    let file = format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control");
-    let text = std::fs::read_to_string(file).unwrap_or_else(|_| "(not known)".to_owned());
-    text.split_whitespace().collect::<Vec<_>>().join(", ")
-}
 
 /// Whether a system call only timed out or was interrupted.
 fn is_transient(error: &std::io::Error) -> bool {

@@ -1,7 +1,7 @@
 //! State of a run at the server: its hosts and its phases.
 
 use super::counter::{Budget, Counted, Counter, Window};
-use super::flow::{has_congestion_control, prepare, receive, send, send_datagrams, spawn};
+use super::flow::{prepare, receive, send, send_datagrams, spawn};
 use super::link::Link;
 use super::message::{
     Ending, Flow, Join, Limits, Part, Protocol, Refusal, Repetition, Report, Station, Terms,
@@ -9,6 +9,7 @@ use super::message::{
 };
 use super::udp::Hub;
 use fairwave_linux::clock::Clock;
+use fairwave_linux::congestion;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::fairness::FlowLabel;
 use fairwave_wire::seal::Key;
@@ -218,9 +219,9 @@ impl Round {
         }
         match (&traffic.protocol, traffic.down) {
             (Protocol::Tcp { algorithm: Some(algorithm), .. }, true)
-                if !has_congestion_control(algorithm) =>
+                if !congestion::is_available(algorithm) =>
             {
-                Err(Refusal::Law(format!("{algorithm}: it has {}", super::algorithms())))
+                Err(Refusal::Law(format!("{algorithm}: it has {}", congestion::names())))
             }
             _ => Ok(()),
         }

@@ -91,4 +91,7 @@ pub enum Event {
     BeyondCapacity(String),
     /// The algorithm with targets is not available to a flow any more, which is paced instead.
     NoCongestionControl(String),
+    /// The configured algorithm is not available to a flow any more, which has the kernel's
+    /// default.
+    DefaultCongestion(String),
 }

@@ -6,6 +6,7 @@ use crate::{Config, Error, Event, IpNet, Limits, Relay, Report, TargetControl, U
 use clap::Args;
 use fairwave_console::peer::prefix;
 use fairwave_console::{Console, Failure, Listening};
+use fairwave_linux::congestion;
 use fairwave_linux::{Capability, Interception, InterceptionPlan, become_ordinary_user};
 use fairwave_units::{BitRate, Duration};
 use serde_json::json;
@@ -128,6 +129,7 @@ pub fn run(console: impl Console + Copy + Send + 'static, proxy: &Proxy) -> Resu
     // Each new transparent socket towards a server needs CAP_NET_RAW.
     let kept: &[Capability] = if leading.is_some() { &[Capability::NetRaw] } else { &[] };
     become_ordinary_user(kept).map_err(Failure::run)?;
+    check_congestion(proxy)?;
     let greeting = report::greeting(&relay.addresses(), &proxy.transparent, &steered_by);
     let interfaces = proxy.transparent.clone();
     Listening { interfaces, ..Listening::at("proxy", &relay.addresses()) }.print(&console)?;
@@ -156,6 +158,17 @@ fn check(proxy: &Proxy) -> Result<(), Failure> {
         Some(("--max-flows", _)) => Err(Failure::Usage("--max-flows has to be 1 or more".into())),
         Some((name, _)) => Err(Failure::Usage(format!("{name} has to be one second or more"))),
         None => Ok(()),
+    }
+}
+
+/// Refuses an algorithm that the kernel does not offer to the user that the proxy has become.
+fn check_congestion(proxy: &Proxy) -> Result<(), Failure> {
+    match &proxy.congestion {
+        Some(name) if !congestion::is_available(name) => Err(Failure::Usage(format!(
+            "no congestion control {name:?} for the proxy's user on this host; there are {}",
+            congestion::names()
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -270,6 +283,9 @@ fn note(console: &dyn Console, event: &Event) {
         Event::BeyondCapacity(what) => console.warn(what),
         Event::NoCongestionControl(why) => {
             console.warn(&format!("paced instead of steered by the algorithm: {why}"));
+        }
+        Event::DefaultCongestion(why) => {
+            console.warn(&format!("the kernel's default congestion control instead: {why}"));
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::config::{Limits, TargetControl};
 use crate::flow::{Flow, Goal, Owner};
 use crate::options;
 use crate::targets::{Beyond, Direction, Per, Targets};
+use fairwave_linux::congestion;
 use fairwave_units::{BitRate, Duration};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -187,7 +188,7 @@ impl Flows {
             // A client that is gone needs no options.
             let _ = options::bound_unsent(&flow.near);
             if let Some(name) = self.kernel_target() {
-                has_congestion_control.set(options::set_congestion(&flow.near, name).is_ok());
+                has_congestion_control.set(congestion::set(&flow.near, name).is_ok());
             }
         }
     }

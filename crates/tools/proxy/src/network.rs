@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::options;
 use crate::request::{Denied, Server};
+use fairwave_linux::congestion;
 use socket2::{Domain, Socket, Type};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -70,7 +71,7 @@ pub(crate) async fn connect(to: SocketAddr, leg: &Leg) -> io::Result<(TcpStream,
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
     let has_congestion_control = match &leg.congestion {
-        Some(kernel_target) => socket.set_tcp_congestion(kernel_target.as_bytes()).is_ok(),
+        Some(name) => congestion::set(&socket, name).is_ok(),
         None => true,
     };
     if let Some(from) = leg.from {

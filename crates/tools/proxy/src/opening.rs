@@ -120,9 +120,10 @@ async fn reach(
         }
     };
     let reached = eyeballs::first_to_succeed(addresses, limit(shared), attempt).await?;
-    if has_target && !reached.has_congestion_control {
+    if !reached.has_congestion_control {
         let lacks = format!("{}: the kernel does not give the algorithm any more", reached.server);
-        shared.flows.borrow_mut().push_event(Event::NoCongestionControl(lacks));
+        let event = if has_target { Event::NoCongestionControl } else { Event::DefaultCongestion };
+        shared.flows.borrow_mut().push_event(event(lacks));
     }
     let has_congestion_control = has_target && reached.has_congestion_control;
     Ok(Reached { has_congestion_control, ..reached })

@@ -53,11 +53,6 @@ pub(crate) fn bound_unsent(leg: &TcpStream) -> io::Result<()> {
     SockRef::from(leg).set_tcp_notsent_lowat(UNSENT_BYTES)
 }
 
-/// Selects the congestion control algorithm of an open connection.
-pub(crate) fn set_congestion(leg: &TcpStream, name: &str) -> io::Result<()> {
-    SockRef::from(leg).set_tcp_congestion(name.as_bytes())
-}
-
 /// Limits the kernel's sending rate; `None` removes the limit.
 pub(crate) fn set_max_pacing(socket: &impl AsFd, rate: Option<BitRate>) -> io::Result<()> {
     let bytes_per_second = rate.map_or(u64::MAX, |rate| (rate.0 / 8).max(1));

@@ -104,6 +104,20 @@ fn bins_in_which_a_server_takes_nothing_are_missed() {
 }
 
 #[test]
+fn an_algorithm_that_the_kernel_does_not_give_is_reported() {
+    let congestion = Some("nobodys".to_owned());
+    let proxy = Proxy::start(Config { congestion, ..config() });
+    let (address, _served) = server(FOUR, takes);
+    let _client = proxy.socks(address);
+    let (_, events) = proxy.until(|_, events| !events.is_empty());
+    let server = address.to_string();
+    assert!(
+        matches!(&events[..], [Event::DefaultCongestion(why)] if why.starts_with(&server)),
+        "{events:?}"
+    );
+}
+
+#[test]
 fn a_host_shares_its_target_and_the_capacity_bounds_all() {
     let host = "capacity = '5M'\nbeyond = 'refuse'\n[[target]]\nrate = '4M'\nper = 'host'\n";
     let proxy = Proxy::start(Config { targets: targets(host), ..config() });
