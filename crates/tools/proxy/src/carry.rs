@@ -24,16 +24,14 @@ pub(crate) fn scratch() -> Scratch {
 }
 
 /// Copies both directions until both have ended. `early` is the data that the client sent behind
-/// its request. If one leg fails, both are reset.
+/// its request. Unless both end, the legs are still reset when they are closed.
 pub(crate) async fn carry(flow: &Flow, scratch: &Scratch, early: Vec<u8>) -> io::Result<()> {
     let up = direction(flow, Direction::Up, scratch, early);
     let down = direction(flow, Direction::Down, scratch, Vec::new());
-    let carried = tokio::try_join!(up, down);
-    if carried.is_err() {
-        options::reset_on_close(&flow.near);
-        options::reset_on_close(&flow.far);
-    }
-    carried.map(drop)
+    tokio::try_join!(up, down)?;
+    // Both have sent their FIN behind all data, which the kernel may still retransmit.
+    [&flow.near, &flow.far].into_iter().for_each(options::keep_on_close);
+    Ok(())
 }
 
 /// Copies one direction until its sender ends the stream, then ends the stream to the receiver.

@@ -281,8 +281,7 @@ impl Flows {
             let before = if carries { 0 } else { flow.idle_for.get().as_nanos() };
             flow.idle_for.set(Duration::from_nanos(before + passed.as_nanos()));
             if !carries && flow.idle_for.get() >= self.limits.idle {
-                options::reset_on_close(&flow.near);
-                options::reset_on_close(&flow.far);
+                // Its legs are reset, as they have not ended.
                 task.abort();
                 over.push(*id);
             }

@@ -64,10 +64,16 @@ pub(crate) fn acked_bytes(socket: &impl AsFd) -> io::Result<u64> {
     Ok(TcpInfo.get(socket)?.bytes_acked)
 }
 
-/// Makes the socket send a reset when it is closed.
+/// Makes the socket send a reset when it is closed, also by the end of the process.
 pub(crate) fn reset_on_close(leg: &TcpStream) {
     // A socket that the peer has already reset needs no reset.
     let _ = SockRef::from(leg).set_linger(Some(Duration::ZERO));
+}
+
+/// Makes the kernel still deliver the data when the socket is closed.
+pub(crate) fn keep_on_close(leg: &TcpStream) {
+    // A socket that the peer has already reset delivers nothing.
+    let _ = SockRef::from(leg).set_linger(None);
 }
 
 #[cfg(test)]

@@ -256,6 +256,9 @@ fn count(shared: &Shared, why: Unopened) {
 
 /// Relays a flow until both directions have ended.
 async fn relay(id: u64, flow: Rc<Flow>, early: Vec<u8>, shared: &Rc<Shared>) {
+    // However the flow is cut, also by the end of this process: a FIN would make a part of the data
+    // look like all of them.
+    [&flow.near, &flow.far].into_iter().for_each(options::reset_on_close);
     let carrying = {
         let (flow, shared) = (Rc::clone(&flow), Rc::clone(shared));
         spawn_local(async move { carry::carry(&flow, &shared.scratch, early).await })

@@ -94,6 +94,22 @@ fn a_server_that_reads_nothing_stops_its_client() {
     assert!(received.chunks(1 << 16).all(|part| part == &piece[..part.len()]));
 }
 
+/// Connections that a proxy cuts off do not look as if they had ended.
+#[test]
+fn the_end_of_the_proxy_resets_its_connections() {
+    let proxy = Proxy::start(config());
+    let (address, served) = server(FOUR, |mut client| {
+        while client.write_all(&[0; 1 << 16]).is_ok() {}
+        client.write(&[0]).map_err(|error| error.kind())
+    });
+    let mut client = proxy.socks(address);
+    client.read_exact(&mut [0; 1 << 16]).expect("a part");
+    proxy.end();
+    let rest = client.read_to_end(&mut Vec::new());
+    assert_eq!(rest.expect_err("a reset").kind(), ErrorKind::ConnectionReset);
+    assert!(served.join().expect("no panic").is_err());
+}
+
 #[test]
 fn a_reset_on_one_side_resets_the_other() {
     let proxy = Proxy::start(config());
