@@ -151,6 +151,12 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// Whether it is a flow of datagrams that all arrived, as far as their numbers show: a flow of
+    /// which none arrived shows none.
+    pub(super) fn is_without_loss(&self) -> bool {
+        self.lost == Some(0) && self.datagrams != Some(0)
+    }
+
     /// Its mean rate in Mbps over its first `bins` intervals of `interval_s` seconds each.
     pub(super) fn mbps(&self, interval_s: f64, bins: usize) -> f64 {
         let bytes = self.bytes.iter().take(bins);

@@ -242,7 +242,7 @@ fn starved(record: &Record) -> Vec<StarvedFlow> {
         for station in &repetition.stations {
             let rates = repetition.flow_rates(station, seconds).into_iter().zip(1..);
             let rates = station.flows.iter().zip(rates);
-            let hungry = rates.filter(|(flow, _)| flow.lost != Some(0)).map(|(_, rate)| rate);
+            let hungry = rates.filter(|(flow, _)| !flow.is_without_loss()).map(|(_, rate)| rate);
             list.extend(hungry.filter(|(mbps, _)| *mbps < fair * STARVED_FRACTION).map(
                 |(mbps, flow)| StarvedFlow {
                     repetition: number,

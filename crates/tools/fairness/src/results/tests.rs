@@ -121,6 +121,20 @@ fn who_has_less_than_a_tenth_of_a_share_starves() {
     assert_eq!(summary.unfair_repetitions, 1);
 }
 
+/// A flow of datagrams that all arrived has what it asked for. One of which none arrived has no
+/// numbers that could show a loss.
+#[test]
+fn a_flow_of_which_no_datagram_arrived_starves() {
+    let starving = |bytes: u64, datagrams: u64| {
+        let mut record = record(&[(1, 50)]);
+        let flow = &mut record.repetitions[0].stations[0].flows[0];
+        (flow.carrier, flow.bytes) = (Carrier::Udp, vec![bytes; 2]);
+        (flow.datagrams, flow.lost) = (Some(datagrams), Some(0));
+        Summary::of(&record).starved_flows.len()
+    };
+    assert_eq!((starving(14_000, 20), starving(0, 0)), (0, 1));
+}
+
 /// A target of 3 Mbps of 24 that are stated: NRT 0.125, a share of 12. The first interval does not
 /// count, so that the second of each decides.
 #[test]
