@@ -68,7 +68,8 @@ fn say(
     ordered: &mut u32,
 ) -> Option<Vec<u8>> {
     let requested = bytes.len();
-    receiver.handle(now, Received { from: SocketAddr::from(([10, 0, 0, 1], port)), bytes });
+    let from = SocketAddr::from(([10, 0, 0, 1], port));
+    receiver.handle(now, Received { from, own: None, bytes });
     drain(receiver, now, requested, ordered)
 }
 

@@ -50,7 +50,7 @@ pub use plan::{Account, Plan, Trial, Way};
 pub use receiver::{Receiver, ReceiverConfig, ReceiverEvent};
 pub use sender::{Failure, Sender, SenderConfig, SenderEvent, SenderInput};
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Bytes of IPv4 and UDP headers, which count against a rate.
 pub const HEADER_BYTES: u64 = 28;
@@ -68,6 +68,8 @@ fn header_bytes(peer: SocketAddr) -> u64 {
 pub struct Transmit {
     /// Where to.
     pub to: SocketAddr,
+    /// Address of this host to send from; `None` lets the kernel choose.
+    pub own: Option<IpAddr>,
     /// Its payload.
     pub bytes: Vec<u8>,
 }
@@ -77,6 +79,8 @@ pub struct Transmit {
 pub struct Received {
     /// Where from.
     pub from: SocketAddr,
+    /// Address of this host that it was sent to, where the socket reports it.
+    pub own: Option<IpAddr>,
     /// Its payload.
     pub bytes: Vec<u8>,
 }

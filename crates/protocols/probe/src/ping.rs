@@ -131,7 +131,7 @@ impl Machine for Pinger {
         let is_last = self.pings.len() >= MAX_PINGS;
         // From now: a host that was late shall not send several at once.
         self.next = (!is_last && !interval.is_zero()).then(|| now + *interval);
-        Some(Transmit { to: *receiver, bytes })
+        Some(Transmit { to: *receiver, own: None, bytes })
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -102,7 +102,7 @@ impl Receiver {
 
     /// A message sealed with the shared key. Only the answer to a cookie that is good makes state.
     fn greet(&mut self, now: Instant, received: &Received) {
-        let Received { from, bytes } = received;
+        let Received { from, bytes, .. } = received;
         let Ok((session, message)) = probe::open(bytes, &self.config.key) else {
             self.rejected += 1;
             return;
@@ -158,7 +158,7 @@ impl Receiver {
             self.rejected += 1;
             return;
         };
-        session.last_received = now;
+        (session.last_received, session.own) = (now, received.own);
         match message {
             Message::Data { train, number, .. } => {
                 self.surplus += u64::from(!session.note(train, number, now));
@@ -198,7 +198,7 @@ impl Receiver {
         // A longer answer to a forged address would multiply an attacker's traffic.
         let written = message.write(session, key, 0, &mut bytes);
         if written.is_ok() && bytes.len() <= received.bytes.len() {
-            self.answers.push_back(Transmit { to: received.from, bytes });
+            self.answers.push_back(Transmit { to: received.from, own: received.own, bytes });
         }
     }
 
@@ -208,7 +208,7 @@ impl Receiver {
             let (message, len) = session.due(now)?;
             let mut bytes = Vec::with_capacity(len);
             message.write(*id, &session.key, len, &mut bytes).ok()?;
-            Some(Transmit { to: *to, bytes })
+            Some(Transmit { to: *to, own: session.own, bytes })
         })
     }
 

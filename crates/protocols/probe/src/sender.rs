@@ -295,7 +295,7 @@ impl Sender {
         let mut bytes = Vec::with_capacity(len);
         message.write(self.config.session, key, len, &mut bytes).ok()?;
         self.pace.note(now, bytes.len());
-        Some(Transmit { to: self.config.receiver, bytes })
+        Some(Transmit { to: self.config.receiver, own: None, bytes })
     }
 
     /// After the farewell was given, or cannot be, the session is over.

@@ -53,7 +53,8 @@ impl Server {
     /// If the kernel refuses the address.
     pub fn open(config: ServeConfig) -> Result<Self, Error> {
         let address = config.listen;
-        let udp = Udp::bind(address).and_then(Udp::without_fragments);
+        let udp = Udp::bind(address).and_then(Udp::with_own_addresses);
+        let udp = udp.and_then(Udp::without_fragments);
         let udp = udp.map_err(|cause| Error::Socket { address, cause })?;
         let mut secret = [0; 32];
         fill(&mut secret)?;

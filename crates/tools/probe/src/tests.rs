@@ -71,6 +71,18 @@ fn a_session_over_ipv4_and_ipv6_accounts_for_every_packet() {
     }
 }
 
+/// 127.0.0.2 is an address of every Linux host; the kernel itself would answer from 127.0.0.1.
+#[test]
+fn a_server_of_all_addresses_answers_from_the_one_addressed() {
+    for listen in ["0.0.0.0:0", "[::]:0"] {
+        let ((accounts, error), ..) = beside(listen, |server| {
+            session(SocketAddr::from(([127, 0, 0, 2], server.port())), &key(), 5)
+        });
+        assert!(error.is_none(), "{listen}: {error:?}");
+        assert_eq!(accounts[0].arrived.len(), 8, "{listen}");
+    }
+}
+
 #[test]
 fn a_session_ends_where_the_grant_ends() {
     let ((accounts, error), ..) = beside("127.0.0.1:0", |server| session(server, &key(), 900));

@@ -36,8 +36,8 @@ fn at(ms: u64) -> Instant {
 /// What the receiver answers to a greeting.
 fn answer(receiver: &mut Receiver, now: Instant, greeting: Transmit) -> Received {
     let from = "10.0.0.1:50000".parse().unwrap();
-    receiver.handle(now, Received { from, bytes: greeting.bytes });
-    Received { from: greeting.to, bytes: receiver.poll(now).unwrap().bytes }
+    receiver.handle(now, Received { from, own: None, bytes: greeting.bytes });
+    Received { from: greeting.to, own: None, bytes: receiver.poll(now).unwrap().bytes }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::pace::Pace;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::probe::{self, Chunk, Limits, Message, Order, Record};
 use fairwave_wire::seal::Key;
+use std::net::IpAddr;
 
 /// A session that was agreed to. Its memory is bounded by the packets granted.
 #[derive(Debug)]
@@ -12,6 +13,8 @@ pub(super) struct Session {
     pub(super) key: Key,
     pub(super) granted: Limits,
     pub(super) last_received: Instant,
+    /// Address of this host that the last packet was sent to.
+    pub(super) own: Option<IpAddr>,
     began: Instant,
     /// Packets that may still be noted or sent, over all trains.
     packets_left: u32,
@@ -35,6 +38,7 @@ impl Session {
             key,
             granted,
             last_received: now,
+            own: None,
             began: now,
             packets_left: granted.packets,
             train: 0,

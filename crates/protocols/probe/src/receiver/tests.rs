@@ -43,7 +43,7 @@ fn sealed(session: u64, message: &Message, key: &Key, len: usize) -> Vec<u8> {
 /// What `receiver` answers.
 fn say(receiver: &mut Receiver, now: Instant, port: u16, bytes: Vec<u8>) -> Option<Vec<u8>> {
     let requested = bytes.len();
-    receiver.handle(now, Received { from: from(port), bytes });
+    receiver.handle(now, Received { from: from(port), own: None, bytes });
     let answer = receiver.poll(now)?;
     assert!(answer.to == from(port) && answer.bytes.len() <= requested);
     assert_eq!(receiver.poll(now), None);
@@ -227,7 +227,7 @@ proptest! {
             };
             let key = if kind < 2 { key() } else { own.clone() };
             let bytes = sealed(session, &message, &key, len);
-            inputs.push((now, Received { from: from(port), bytes: bytes.clone() }));
+            inputs.push((now, Received { from: from(port), own: None, bytes: bytes.clone() }));
             say(&mut host, now, port, bytes);
             prop_assert!(host.sessions() <= 2);
         }

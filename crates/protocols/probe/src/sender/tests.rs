@@ -82,7 +82,7 @@ impl Session {
             self.now = self.now.max(next);
             while let Some((end, bytes)) = self.line.arrive(self.now) {
                 let from = if end == End::A { RECEIVER } else { SENDER }.parse().unwrap();
-                let received = Received { from, bytes };
+                let received = Received { from, own: None, bytes };
                 match end {
                     End::A => self.sender.handle(self.now, SenderInput::Received(received)),
                     End::B => self.receiver.handle(self.now, received),
@@ -215,7 +215,7 @@ fn a_session_keeps_the_contract() {
     let sealed = |message: &Message, key: &Key| {
         let mut bytes = Vec::new();
         message.write(77, key, 0, &mut bytes).unwrap();
-        SenderInput::Received(Received { from, bytes })
+        SenderInput::Received(Received { from, own: None, bytes })
     };
     let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
     let records = vec![Record { number: 1, arrived: at(1) }];
@@ -414,7 +414,7 @@ proptest! {
             play.advance(play.now + Duration::from_micros(micros));
             let bytes = play.bytes(deed);
             play.said.push(bytes.clone());
-            let received = Received { from: RECEIVER.parse().unwrap(), bytes };
+            let received = Received { from: RECEIVER.parse().unwrap(), own: None, bytes };
             play.sender.handle(play.now, SenderInput::Received(received));
             play.drain();
         }

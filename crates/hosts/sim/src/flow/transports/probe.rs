@@ -166,7 +166,7 @@ impl Transport for Probe {
         let found = carried.binary_search_by_key(&packet.number, |(number, _)| *number);
         let Some((_, bytes)) = found.ok().and_then(|place| carried.remove(place)) else { return };
         let from = self.addresses[end.other()];
-        let received = Received { from, bytes };
+        let received = Received { from, own: None, bytes };
         match end {
             End::Source => self.sender.handle(host.now, SenderInput::Received(received)),
             End::Sink => {

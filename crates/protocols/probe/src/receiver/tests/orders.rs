@@ -22,7 +22,7 @@ fn agreed(packets: u32) -> (Receiver, Key) {
 
 fn fetch(host: &mut Receiver, now: Instant, order: Order, own: &Key) {
     let bytes = sealed(7, &Message::Fetch(order), own, 0);
-    host.handle(now, Received { from: from(1), bytes });
+    host.handle(now, Received { from: from(1), own: None, bytes });
 }
 
 /// When each packet goes, until the host has nothing more to do but forget the session.
@@ -53,6 +53,19 @@ fn packets_go_at_the_rate_granted_while_they_are_asked_for() {
     let first = host.poll(at(4)).is_some();
     fetch(&mut host, at(4), order(1, 9_000), &own);
     assert!(first && host.poll(at(4)).is_none());
+}
+
+/// A host with several addresses answers from the one that it is asked at.
+#[test]
+fn packets_go_from_the_address_that_they_are_asked_for_at() {
+    let (mut host, own) = agreed(10);
+    for (train, last) in [(1, 2), (2, 3)] {
+        let now = at(train.into());
+        let bytes = sealed(7, &Message::Fetch(order(train, 1)), &own, 0);
+        let at_address = Some(IpAddr::from([10, 0, 0, last]));
+        host.handle(now, Received { from: from(1), own: at_address, bytes });
+        assert_eq!(host.poll(now).expect("a packet").own, at_address);
+    }
 }
 
 #[test]
@@ -115,7 +128,7 @@ impl Forger {
             self.victim.came += bytes.len() as u64;
         }
         self.last_received.push(bytes.clone());
-        self.host.handle(self.now, Received { from: from(port), bytes });
+        self.host.handle(self.now, Received { from: from(port), own: None, bytes });
         self.drain();
     }
 
