@@ -25,4 +25,4 @@ pub use fairwave_machine::datagram::{Datagrams, Incoming, Outgoing};
 pub use raw::Raw;
 pub use stream::Stream;
 pub use transport::{Left, Taken, Transport};
-pub use udp::Udp;
+pub use udp::{Udp, report_own_addresses};

@@ -13,7 +13,7 @@ use rustix::net::sockopt::{
 use std::ffi::OsString;
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 /// Maximum number of datagrams that the kernel cuts out of one message (`UDP_MAX_SEGMENTS` before
 /// Linux 6.9), and the maximum bytes of such a message.
@@ -65,14 +65,7 @@ impl Udp {
     /// # Errors
     /// If the kernel refuses the option.
     pub fn with_own_addresses(self) -> io::Result<Self> {
-        let socket = self.port.socket();
-        // A socket of IPv6 that speaks IPv4 as well has the options of both.
-        let four = setsockopt(socket, sockopt::Ipv4PacketInfo, &true);
-        if self.address.is_ipv6() {
-            setsockopt(socket, sockopt::Ipv6RecvPacketInfo, &true)?;
-        } else {
-            four?;
-        }
+        report_own_addresses(self.port.socket().as_fd(), self.address)?;
         Ok(self)
     }
 
@@ -144,6 +137,22 @@ impl Udp {
     pub fn source(peer: SocketAddr) -> io::Result<IpAddr> {
         Ok(Self::connect(peer)?.address()?.ip())
     }
+}
+
+/// Has the kernel report the address of this host to which each datagram of a socket was sent. The
+/// socket is bound to `address`.
+///
+/// # Errors
+/// If the kernel refuses the option.
+pub fn report_own_addresses(socket: BorrowedFd<'_>, address: SocketAddr) -> io::Result<()> {
+    // A socket of IPv6 that speaks IPv4 as well has the options of both.
+    let four = setsockopt(&socket, sockopt::Ipv4PacketInfo, &true);
+    if address.is_ipv6() {
+        setsockopt(&socket, sockopt::Ipv6RecvPacketInfo, &true)?;
+    } else {
+        four?;
+    }
+    Ok(())
 }
 
 /// Any address of a family, and any port.

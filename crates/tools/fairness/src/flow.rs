@@ -109,7 +109,7 @@ pub(super) fn receive(mut stream: &TcpStream, counter: &Counter) {
 }
 
 /// Sends datagrams at a constant rate until the end of the window.
-pub(super) fn send_datagrams(datagrams: &Datagrams, rate_bps: u64, counter: &Counter) {
+pub(super) fn send_datagrams(datagrams: &mut Datagrams, rate_bps: u64, counter: &Counter) {
     counter.begin();
     let mut number = 0;
     while counter.goes_on() {

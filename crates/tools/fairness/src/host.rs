@@ -146,7 +146,7 @@ pub fn measure(
 /// The ends of flows between their opening and their start.
 enum End {
     Stream(TcpStream, Option<String>),
-    Datagrams(Datagrams),
+    Datagrams(Box<Datagrams>),
 }
 
 struct Host<'a> {
@@ -338,7 +338,8 @@ impl<'a> Host<'a> {
     fn open(&self, label: FlowLabel) -> io::Result<End> {
         let server = self.request.server;
         if let Protocol::Udp { .. } = self.traffic.protocol {
-            return Datagrams::open(server, label, self.key.clone()).map(End::Datagrams);
+            let datagrams = Datagrams::open(server, label, self.key.clone())?;
+            return Ok(End::Datagrams(Box::new(datagrams)));
         }
         let mut stream = TcpStream::connect_timeout(&server, PATIENCE)?;
         stream.write_all(&Opening::Flow(label).write(&self.key))?;
@@ -527,7 +528,7 @@ fn start(end: End, is_up: bool, protocol: &Protocol, window: Window) -> Arc<Coun
         (End::Datagrams(mut end), Protocol::Udp { rate_bps }) => {
             let (counter, rate_bps) = (counter(true, None), *rate_bps);
             spawn(&counter, Some(()), move |(), counter| match is_up {
-                true => send_datagrams(&end, rate_bps, counter),
+                true => send_datagrams(&mut end, rate_bps, counter),
                 false => receive_datagrams(&mut end, counter),
             });
             counter

@@ -518,8 +518,8 @@ impl Member {
                 if is_up {
                     hub.count(label, Arc::clone(&counter));
                 } else {
-                    spawn(&counter, hub.sender(label), move |sender, counter| {
-                        send_datagrams(&sender, rate_bps, counter);
+                    spawn(&counter, hub.sender(label), move |mut sender, counter| {
+                        send_datagrams(&mut sender, rate_bps, counter);
                     });
                 }
                 counter

@@ -110,6 +110,19 @@ fn flows_of_both_directions_are_counted_by_their_receivers() {
     }
 }
 
+/// 127.0.0.2 is an address of every Linux host; the kernel itself would answer from 127.0.0.1.
+#[test]
+fn a_server_of_all_addresses_sends_datagrams_from_the_one_addressed() {
+    for listen in ["0.0.0.0:0", "[::]:0"] {
+        let ((found, error), ..) = beside(listen, LIMITS, |server, _| {
+            let at = SocketAddr::from(([127, 0, 0, 2], server.port()));
+            run(&request(at, "one", both(UDP), terms(1, 1)))
+        });
+        assert!(error.is_none(), "{listen}: {error:?}");
+        assert_eq!(found.repetitions[0].stations[0].ending, Ending::Complete, "{listen}");
+    }
+}
+
 #[test]
 fn each_interval_is_reported_once_while_a_repetition_runs() {
     for protocol in [TCP, UDP] {
