@@ -255,6 +255,24 @@ def allowed():
     return {"passed": True}
 
 
+def without_six():
+    """A router without IPv6, by default and transparent: IPv4 is served."""
+    run("ip netns exec r sh -c 'echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6'")
+    echo = Echo()
+    child = proxy()
+    child.send_signal(signal.SIGTERM)
+    assert result(child)["opened"] == 0
+    child = proxy("--transparent", "lan0")
+    port = random.randint(20000, 30000)
+    with client(4, port) as connection:
+        connection.connect((SERVER[4], 5001))
+        exchange(connection, b"x" * 100_000)
+    assert echo.clients == [(CLIENT[4], port)], echo.clients
+    child.send_signal(signal.SIGTERM)
+    assert result(child)["opened"] == 1 and rules() == [], rules()
+    return {"passed": True}
+
+
 def opened(name, address):
     return inside(name, lambda: socket.create_connection((address, 1080), PATIENCE_S))
 
@@ -446,5 +464,5 @@ def figures():
 
 if __name__ == "__main__":
     build()
-    task = {"passes": passes, "allowed": allowed, "hostile": hostile, "many": many, "figures": figures}[sys.argv[2]]
-    print(json.dumps(task()))
+    tasks = (passes, allowed, without_six, hostile, many, figures)
+    print(json.dumps({task.__name__: task for task in tasks}[sys.argv[2]]()))

@@ -27,6 +27,13 @@ fn strangers_are_not_served_and_nobody_is_led_to_the_proxys_own_host() {
 }
 
 #[test]
+fn a_router_without_ipv6_serves_ipv4() {
+    if let Some(found) = found("without_six") {
+        assert_eq!(found["passed"], true);
+    }
+}
+
+#[test]
 fn a_host_that_takes_all_it_can_get_does_no_harm_to_others() {
     if let Some(found) = found("hostile") {
         assert_eq!(found["passed"], true);

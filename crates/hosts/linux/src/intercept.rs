@@ -13,7 +13,7 @@ use crate::undo::Undo;
 use crate::{Error, KeeperCommand, Prefix};
 use socket2::{Domain, Socket, Type};
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 
 /// The upper half of marks, "FW"; the lower is that of the process id, so that proxies on one
 /// machine do not meet.
@@ -61,13 +61,15 @@ impl Interception {
         }
         let mut keeper = Keeper::start_without_programs(&plan.keeper)?;
         let mark = MARK | (std::process::id() & 0xffff);
-        for family in ["-4", "-6"] {
+        let families = if has_ipv6() { &["-4", "-6"][..] } else { &["-4"] };
+        for family in families.iter().copied() {
             keeper.note(Undo::Lookup { family: family.to_owned(), mark })?;
             look_up(family, mark).map_err(Error::at("routing of marked packets"))?;
         }
         let name = format!("fairwave_proxy_{}", std::process::id());
         keeper.note(Undo::Table { family: "inet".to_owned(), name: name.clone() })?;
-        load(&rules(plan, &name, mark)).map_err(Error::at("rules of nftables"))?;
+        let rules = rules(plan, &name, mark, families.len() > 1);
+        load(&rules).map_err(Error::at("rules of nftables"))?;
         Ok(Self { _keeper: keeper })
     }
 }
@@ -78,8 +80,8 @@ fn is_name(name: &str) -> bool {
     (1..16).contains(&name.len()) && name.bytes().all(is_plain)
 }
 
-/// The table of nftables.
-fn rules(plan: &InterceptionPlan, name: &str, mark: u32) -> String {
+/// The table of nftables, with rules for IPv6 or without.
+fn rules(plan: &InterceptionPlan, name: &str, mark: u32, with_six: bool) -> String {
     let arriving = match plan.interfaces[..] {
         [] => String::new(),
         ref names => {
@@ -93,7 +95,7 @@ fn rules(plan: &InterceptionPlan, name: &str, mark: u32) -> String {
          meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n\
          {arriving}    fib daddr type != unicast return\n{}{}  }}\n}}\n",
         lead(plan, mark, false),
-        lead(plan, mark, true)
+        if with_six { lead(plan, mark, true) } else { String::new() }
     )
 }
 
@@ -132,6 +134,12 @@ fn lead(plan: &InterceptionPlan, mark: u32, is_six: bool) -> String {
          meta mark set {mark} accept\n",
         plan.port
     )
+}
+
+/// Whether this host has IPv6. It has none if the kernel was started without, or if
+/// `net.ipv6.conf.lo.disable_ipv6` is set, so that nothing can be led to a socket of it.
+pub fn has_ipv6() -> bool {
+    TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok()
 }
 
 /// Opens a socket that accepts the connections led to it, whatever their destination: that is the
@@ -175,12 +183,14 @@ mod tests {
             port: 17990,
             ..InterceptionPlan::default()
         };
-        let text = rules(&plan, "t", 7);
+        let text = rules(&plan, "t", 7, true);
         assert!(text.contains("iifname != { \"lan0\", \"wlan0.7\" } return\n"), "{text}");
         let lead = "tcp dport { 80, 443 } tproxy ip6 to :17990 meta mark set 7 accept\n";
         assert!(text.contains(lead), "{text}");
         plan.server_ports.clear();
-        assert!(!rules(&plan, "t", 7).contains("dport"));
+        assert!(!rules(&plan, "t", 7, true).contains("dport"));
+        let text = rules(&plan, "t", 7, false);
+        assert!(text.contains("tproxy ip to") && !text.contains("ip6"), "{text}");
     }
 
     #[test]
@@ -190,15 +200,15 @@ mod tests {
             port: 17990,
             ..InterceptionPlan::default()
         };
-        let text = rules(&plan, "t", 7);
+        let text = rules(&plan, "t", 7, true);
         let lead = "meta nfproto ipv4 ip saddr { 192.0.2.0/24, 198.51.100.7/32 } meta l4proto tcp \
                     tproxy ip to :17990 meta mark set 7 accept\n";
         assert!(text.contains(lead), "{text}");
         assert!(!text.contains("ipv6") && !text.contains("iifname"), "{text}");
         plan.address = Some(IpAddr::from([127, 0, 0, 1]));
-        assert!(rules(&plan, "t", 7).contains("tproxy ip to 127.0.0.1:17990 "));
+        assert!(rules(&plan, "t", 7, true).contains("tproxy ip to 127.0.0.1:17990 "));
         (plan.clients, plan.address) = (Vec::new(), "::1".parse().ok());
-        let text = rules(&plan, "t", 7);
+        let text = rules(&plan, "t", 7, true);
         assert!(text.contains("tproxy ip6 to [::1]:17990 ") && !text.contains("ipv4"), "{text}");
     }
 

@@ -6,8 +6,9 @@ use crate::{Config, Error, Event, IpNet, Limits, Relay, Report, TargetControl, U
 use clap::Args;
 use fairwave_console::peer::prefix;
 use fairwave_console::{Console, Failure, Listening};
-use fairwave_linux::congestion;
-use fairwave_linux::{Capability, Interception, InterceptionPlan, become_ordinary_user};
+use fairwave_linux::{
+    Capability, Interception, InterceptionPlan, become_ordinary_user, congestion, has_ipv6,
+};
 use fairwave_units::{BitRate, Duration};
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -199,9 +200,10 @@ fn config(proxy: &Proxy) -> Result<Config, Failure> {
 }
 
 fn listen(proxy: &Proxy) -> Vec<SocketAddr> {
-    let own: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    let six: Option<IpAddr> = has_ipv6().then_some(Ipv6Addr::LOCALHOST.into());
+    let own = [Some(Ipv4Addr::LOCALHOST.into()), six].into_iter().flatten();
     match (&proxy.listen[..], &proxy.transparent[..]) {
-        ([], []) => own.map(|address| SocketAddr::new(address, PORT)).to_vec(),
+        ([], []) => own.map(|address| SocketAddr::new(address, PORT)).collect(),
         (given, _) => given.to_vec(),
     }
 }

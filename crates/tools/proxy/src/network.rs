@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::options;
 use crate::request::{Denied, Server};
-use fairwave_linux::congestion;
+use fairwave_linux::{congestion, has_ipv6};
 use socket2::{Domain, Socket, Type};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -17,12 +17,14 @@ pub(crate) fn listen(at: SocketAddr) -> Result<std::net::TcpListener, Error> {
     open(at).map_err(|why| Error::Listen { at, why })
 }
 
-/// Opens sockets that accept connections to any address, one for each version of IP.
+/// Opens sockets that accept connections to any address, one for each version of IP that this host
+/// has.
 pub(crate) fn listen_transparent(port: u16) -> Result<Vec<std::net::TcpListener>, Error> {
-    let all = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+    let six = has_ipv6().then_some(Ipv6Addr::UNSPECIFIED.into());
+    let all = [Some(Ipv4Addr::UNSPECIFIED.into()), six].into_iter().flatten();
     let at = all.map(|address| SocketAddr::new(address, port));
     let open = |at| fairwave_linux::listen_transparent(at).map_err(|why| Error::Listen { at, why });
-    at.into_iter().map(open).collect()
+    at.map(open).collect()
 }
 
 fn open(at: SocketAddr) -> io::Result<std::net::TcpListener> {
