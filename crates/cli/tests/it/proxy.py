@@ -273,6 +273,43 @@ def without_six():
     return {"passed": True}
 
 
+def own_port():
+    """Servers with the port of the transparent proxy are reached: past it from an interface that it
+    does not serve, and through it. The proxy's own address leads nowhere."""
+    clients = []
+
+    def echo(listener):
+        while True:
+            peer, address = listener.accept()
+            clients.append(address[:2])
+            with peer:
+                while piece := peer.recv(1 << 16):
+                    peer.sendall(piece)
+
+    for name, host in (("c", CLIENT), ("s", SERVER)):
+        for family in (4, 6):
+            listener = inside(name, lambda: socket.create_server((host[family], 17990), family=FAMILY[family]))
+            threading.Thread(target=echo, args=(listener,), daemon=True).start()
+    child = proxy("--transparent", "lan0", "--server-port", "17990")
+    for family in (4, 6):
+        with client(family) as connection:
+            connection.connect((SERVER[family], 17990))
+            exchange(connection, b"x" * 1000)
+        back = inside("s", lambda: socket.create_connection((CLIENT[family], 17990), PATIENCE_S))
+        with back:
+            exchange(back, b"x" * 1000)
+        with client(family) as connection:
+            connection.connect((ROUTER[family], 17990))
+            try:
+                assert connection.recv(1) == b""
+            except ConnectionResetError:
+                pass
+    child.send_signal(signal.SIGTERM)
+    told = result(child)
+    assert (told["opened"], told["refused"]["not_allowed"]) == (2, 2), told
+    return {"passed": True}
+
+
 def opened(name, address):
     return inside(name, lambda: socket.create_connection((address, 1080), PATIENCE_S))
 
@@ -464,5 +501,5 @@ def figures():
 
 if __name__ == "__main__":
     build()
-    tasks = (passes, allowed, without_six, hostile, many, figures)
+    tasks = (passes, allowed, without_six, own_port, hostile, many, figures)
     print(json.dumps({task.__name__: task for task in tasks}[sys.argv[2]]()))

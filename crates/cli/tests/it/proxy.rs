@@ -27,6 +27,13 @@ fn strangers_are_not_served_and_nobody_is_led_to_the_proxys_own_host() {
 }
 
 #[test]
+fn servers_with_the_port_of_a_transparent_proxy_are_reached() {
+    if let Some(found) = found("own_port") {
+        assert_eq!(found["passed"], true);
+    }
+}
+
+#[test]
 fn a_router_without_ipv6_serves_ipv4() {
     if let Some(found) = found("without_six") {
         assert_eq!(found["passed"], true);

@@ -2,8 +2,8 @@
 //!
 //! nftables gives a TCP packet that arrives at one of the interfaces to the proxy's transparent
 //! socket (TPROXY) and marks it; a rule has marked packets routed to this machine itself. Packets
-//! of connections that the proxy has under its clients' addresses are known by their sockets. A
-//! packet is marked only where such a socket exists: without the proxy, packets go their ordinary
+//! of connections that the proxy has under its clients' addresses are known by their sockets; a
+//! socket that listens at all addresses shows no connection of the proxy. A packet is marked only where such a socket exists: without the proxy, packets go their ordinary
 //! way although the rules are there. The keeper removes the rules when this process ends, however
 //! it does.
 
@@ -92,7 +92,9 @@ fn rules(plan: &InterceptionPlan, name: &str, mark: u32, with_six: bool) -> Stri
     format!(
         "table inet {name} {{\n  chain arriving {{\n    \
          type filter hook prerouting priority mangle; policy accept;\n    \
-         meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n\
+         meta l4proto tcp socket wildcard 1 goto leading\n    \
+         meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n    \
+         goto leading\n  }}\n  chain leading {{\n\
          {arriving}    fib daddr type != unicast return\n{}{}  }}\n}}\n",
         lead(plan, mark, false),
         if with_six { lead(plan, mark, true) } else { String::new() }

@@ -6,7 +6,7 @@ use crate::request::{Denied, Server};
 use fairwave_linux::{congestion, has_ipv6};
 use socket2::{Domain, Socket, Type};
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
 
 /// Maximum number of connections that wait to be accepted.
@@ -53,6 +53,13 @@ pub(crate) struct Leg {
     pub(crate) from: Option<SocketAddr>,
     /// Congestion control algorithm; the kernel's default where `None`.
     pub(crate) congestion: Option<String>,
+}
+
+/// Whether an address is one of this host.
+pub(crate) fn is_own(mut at: SocketAddr) -> bool {
+    at.set_port(0);
+    // Only a transparent socket may be bound to another.
+    UdpSocket::bind(at).is_ok()
 }
 
 /// Resolves the addresses of a server.

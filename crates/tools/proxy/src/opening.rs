@@ -78,7 +78,8 @@ pub(crate) async fn transparent(
 ) -> Result<Opened, Unopened> {
     let prepared = options::prepare(&near).and_then(|()| near.local_addr());
     let server = canonical(prepared.map_err(|_| Unopened::Left)?);
-    let reached = if Some(server.port()) == shared.config.transparent {
+    let is_proxys = Some(server.port()) == shared.config.transparent;
+    let reached = if is_proxys && network::is_own(server) {
         // The client connected to the proxy's own address: the proxy would connect to itself
         // without end.
         Err(Denied::NotAllowed)
