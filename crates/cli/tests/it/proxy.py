@@ -275,7 +275,8 @@ def without_six():
 
 def own_port():
     """Servers with the port of the transparent proxy are reached: past it from an interface that it
-    does not serve, and through it. The proxy's own address leads nowhere."""
+    does not serve, and through it. Answers of the former arrive at the interface that it serves. The
+    proxy's own address leads nowhere."""
     clients = []
 
     def echo(listener):
@@ -290,7 +291,7 @@ def own_port():
         for family in (4, 6):
             listener = inside(name, lambda: socket.create_server((host[family], 17990), family=FAMILY[family]))
             threading.Thread(target=echo, args=(listener,), daemon=True).start()
-    child = proxy("--transparent", "lan0", "--server-port", "17990")
+    child = proxy("--transparent", "lan0")
     for family in (4, 6):
         with client(family) as connection:
             connection.connect((SERVER[family], 17990))

@@ -1,11 +1,12 @@
 //! Leading connections that pass through this machine to a transparent proxy on it.
 //!
-//! nftables gives a TCP packet that arrives at one of the interfaces to the proxy's transparent
-//! socket (TPROXY) and marks it; a rule has marked packets routed to this machine itself. Packets
-//! of connections that the proxy has under its clients' addresses are known by their sockets; a
-//! socket that listens at all addresses shows no connection of the proxy. A packet is marked only where such a socket exists: without the proxy, packets go their ordinary
-//! way although the rules are there. The keeper removes the rules when this process ends, however
-//! it does.
+//! nftables gives a SYN that arrives at one of the interfaces to the proxy's transparent socket
+//! (TPROXY) and marks it. Other packets may be those of connections to servers behind the
+//! interface, or of connections from before the proxy. A rule has marked packets routed to this
+//! machine itself. Packets of connections that the proxy has under its clients' addresses are known
+//! by their sockets; a socket that listens at all addresses is none of those. A packet is marked
+//! only where such a socket exists: without the proxy, packets go their ordinary way although the
+//! rules are there. The keeper removes the rules when this process ends, however it does.
 
 use crate::keeper::Keeper;
 use crate::tools::{ip, load, run_tool};
@@ -132,8 +133,8 @@ fn lead(plan: &InterceptionPlan, mark: u32, is_six: bool) -> String {
         None => String::new(),
     };
     format!(
-        "    meta nfproto {version} {clients}meta l4proto tcp {ports}tproxy {family} to {to}:{} \
-         meta mark set {mark} accept\n",
+        "    meta nfproto {version} {clients}{ports}tcp flags & (syn | ack) == syn \
+         tproxy {family} to {to}:{} meta mark set {mark} accept\n",
         plan.port
     )
 }
@@ -187,7 +188,8 @@ mod tests {
         };
         let text = rules(&plan, "t", 7, true);
         assert!(text.contains("iifname != { \"lan0\", \"wlan0.7\" } return\n"), "{text}");
-        let lead = "tcp dport { 80, 443 } tproxy ip6 to :17990 meta mark set 7 accept\n";
+        let lead = "tcp dport { 80, 443 } tcp flags & (syn | ack) == syn tproxy ip6 to :17990 \
+                    meta mark set 7 accept\n";
         assert!(text.contains(lead), "{text}");
         plan.server_ports.clear();
         assert!(!rules(&plan, "t", 7, true).contains("dport"));
@@ -203,8 +205,8 @@ mod tests {
             ..InterceptionPlan::default()
         };
         let text = rules(&plan, "t", 7, true);
-        let lead = "meta nfproto ipv4 ip saddr { 192.0.2.0/24, 198.51.100.7/32 } meta l4proto tcp \
-                    tproxy ip to :17990 meta mark set 7 accept\n";
+        let lead = "meta nfproto ipv4 ip saddr { 192.0.2.0/24, 198.51.100.7/32 } \
+                    tcp flags & (syn | ack) == syn tproxy ip to :17990 meta mark set 7 accept\n";
         assert!(text.contains(lead), "{text}");
         assert!(!text.contains("ipv6") && !text.contains("iifname"), "{text}");
         plan.address = Some(IpAddr::from([127, 0, 0, 1]));
