@@ -223,9 +223,12 @@ impl Shared {
     fn admit(&self, ip: IpAddr) -> bool {
         let mut pending = lock(&self.pending);
         let all: usize = pending.values().sum();
-        let of_one = pending.entry(ip).or_default();
-        let fits = all < MAX_PENDING && *of_one < MAX_PENDING_OF_ONE;
-        *of_one += usize::from(fits);
+        let of_one = pending.get(&ip).copied().unwrap_or(0);
+        let fits = all < MAX_PENDING && of_one < MAX_PENDING_OF_ONE;
+        // A refused stranger costs no memory.
+        if fits {
+            pending.insert(ip, of_one + 1);
+        }
         fits
     }
 
@@ -310,5 +313,24 @@ impl Shared {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_connections_are_not_kept() {
+        let limits = Limits { rate_bps: None, bytes: 1, time_ns: 1 };
+        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        let key = Key::new(b"a secret of these tests").expect("long enough");
+        let server = Server::open(ServeConfig { listen, key, limits }).expect("a port");
+        let from = |host: u32| IpAddr::from((0x0a00_0000 + host).to_be_bytes());
+        let admitted = (0..1_000).filter(|host| server.shared.admit(from(*host))).count();
+        assert_eq!((admitted, lock(&server.shared.pending).len()), (MAX_PENDING, MAX_PENDING));
+        (0..1_000).for_each(|host| server.shared.dismiss(from(host)));
+        let of_one = (0..1_000).filter(|_| server.shared.admit(from(0))).count();
+        assert_eq!(of_one, MAX_PENDING_OF_ONE);
     }
 }
