@@ -58,6 +58,8 @@ pub struct FlowReport {
     pub port: Option<u16>,
     /// The server; `None` if the target is a host's.
     pub server: Option<SocketAddr>,
+    /// Number of its rule, from 1. A host may have targets by several rules.
+    pub rule: usize,
     /// Direction of the data that the target applies to.
     pub direction: Direction,
     /// Number of flows that share the target.

@@ -379,6 +379,7 @@ impl Flows {
                 client: flow.client.ip(),
                 port: is_flow.then(|| flow.client.port()),
                 server: is_flow.then_some(flow.server),
+                rule: goal.rule + 1,
                 direction: goal.direction,
                 flows: 0,
                 target: goal.rate,

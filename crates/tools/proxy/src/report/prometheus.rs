@@ -112,6 +112,7 @@ fn labels(flow: &FlowReport) -> Labels {
     vec![
         ("client", flow.client()),
         ("server", server.unwrap_or_default()),
+        ("rule", flow.rule.to_string()),
         ("direction", flow.direction.name().to_owned()),
     ]
 }
@@ -126,23 +127,25 @@ mod tests {
     fn targets_are_gauges_and_refusals_counters() {
         let mut report = Report { active: 2, bytes_up: 7, ..Report::default() };
         report.refused.busy = 3;
-        report.flows.push(FlowReport {
-            client: [192, 0, 2, 1].into(),
+        let flows = [1, 2].map(|rule| FlowReport {
+            rule,
+            client: [10, 0, 0, 1].into(),
             port: None,
             server: None,
             direction: Direction::Up,
             flows: 2,
-            target: BitRate::mbps(5),
+            target: BitRate(50),
             rate: None,
             achieved: crate::Achieved { reached: 3, missed: 1, not_offered: 0 },
         });
+        report.flows = flows.to_vec();
         let text = fairwave_console::metrics::text(PREFIX, metrics(&report)).expect("a page");
         for line in [
             "connections 2",
             "payload_bytes_total{direction=\"up\"} 7",
             "clients_refused_total{reason=\"busy\"} 3",
-            "target_bits_per_second{client=\"192.0.2.1\",server=\"\",direction=\"up\"} 5000000.0",
-            "reached_share{client=\"192.0.2.1\",server=\"\",direction=\"up\"} 0.75",
+            r#"target_bits_per_second{client="10.0.0.1",server="",rule="1",direction="up"} 50.0"#,
+            r#"reached_share{client="10.0.0.1",server="",rule="2",direction="up"} 0.75"#,
         ] {
             assert!(text.contains(&format!("\nfairwave_proxy_{line}\n")), "{line}: {text}");
         }
