@@ -10,26 +10,28 @@ use std::time::SystemTime;
 #[derive(Debug)]
 pub(crate) struct Watched {
     file: PathBuf,
-    seen: Option<Mark>,
+    /// Its state; `None` if it could not be seen at the start, so that it is yet to be read.
+    seen: Option<Option<Mark>>,
 }
 
 /// Time of modification and length, which identify a version of the file.
 type Mark = (SystemTime, u64);
 
 impl Watched {
-    /// Watches the file from now on.
+    /// Watches the file from now on. A file that cannot be seen counts as changed, so that its
+    /// error is reported: it was read before privileges were given up.
     pub(crate) fn new(file: PathBuf) -> Self {
-        let seen = mark(&file);
+        let seen = mark(&file).map(Some);
         Self { file, seen }
     }
 
     /// The targets, if the file has changed since the last read.
     pub(crate) fn changed(&mut self) -> Option<Result<Targets, Error>> {
         let now = mark(&self.file);
-        if now == self.seen {
+        if self.seen == Some(now) {
             return None;
         }
-        self.seen = now;
+        self.seen = Some(now);
         Some(read(&self.file))
     }
 }
@@ -52,6 +54,14 @@ pub fn read(file: &Path) -> Result<Targets, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_seen_is_an_error_once() {
+        let place = tempfile::tempdir().expect("a directory");
+        let mut watched = Watched::new(place.path().join("targets.toml"));
+        assert!(watched.changed().expect("due").is_err());
+        assert!(watched.changed().is_none());
+    }
 
     #[test]
     fn a_change_is_noticed_once() {
