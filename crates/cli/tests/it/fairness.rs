@@ -127,7 +127,7 @@ fn what_cannot_be_done_is_said_with_its_remedy() {
         assert!(err.contains(remedy), "{remedy}: {err}");
     };
     refused(&["-t", "2"], "raise --max-time there");
-    refused(&["-t", "1", "--name", "two words"], "letters and digits");
+    refused(&["-t", "1", "--name", "two words"], "letters, digits");
 }
 
 #[test]

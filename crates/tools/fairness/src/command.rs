@@ -2,6 +2,7 @@
 
 pub mod options;
 
+use crate::message::LONGEST_NAME;
 use crate::report::{FairnessOutput, page, words};
 use crate::results::{Record, compare, flent, of_measurement, read};
 use crate::{
@@ -132,7 +133,7 @@ fn request(run: &RunFairness, key: Key) -> Result<Request, Failure> {
     if let Some(fault) = terms.fault(&traffic) {
         return Err(Failure::Usage(fault.to_owned()));
     }
-    let own = || rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let own = || usual_name(&rustix::system::uname().nodename().to_string_lossy());
     Ok(Request {
         server: resolve(&run.host, run.port, run.four, run.six)?,
         key,
@@ -141,6 +142,13 @@ fn request(run: &RunFairness, key: Key) -> Result<Request, Failure> {
         terms,
         alone: run.measures_effective(),
     })
+}
+
+/// Default name of a host: its own up to the first dot, as far as it fits.
+fn usual_name(of_host: &str) -> String {
+    let short = of_host.split('.').next().unwrap_or_default();
+    let fits = |(at, sign): &(usize, char)| at + sign.len_utf8() <= LONGEST_NAME;
+    short.char_indices().take_while(fits).map(|(_, sign)| sign).collect()
 }
 
 fn doing(progress: Progress, run: &RunFairness) -> String {
@@ -282,4 +290,17 @@ fn run_compare(console: &dyn Console, paths: &[PathBuf]) -> Result<(), Failure> 
         console.warn("one repetition says nothing about chance: compare at least two of each");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_host_name_is_cut_to_a_valid_one() {
+        assert_eq!(usual_name("ap-3.example.org"), "ap-3");
+        let long = format!("{}ää.example.org", "x".repeat(31));
+        assert_eq!(usual_name(&long), "x".repeat(31));
+        assert!(crate::message::is_name(&usual_name(&long)));
+    }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// Maximum number of bytes of a name.
-const LONGEST_NAME: usize = 32;
+pub(super) const LONGEST_NAME: usize = 32;
 /// Maximum number of hosts of a run.
 pub(super) const MAX_HOSTS: u16 = 32;
 /// Maximum number of flows of a host in one direction.

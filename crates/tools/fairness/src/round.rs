@@ -204,7 +204,8 @@ impl Round {
             return Err(Refusal::Fault(fault.to_owned()));
         }
         if !is_name(name) {
-            return Err(Refusal::Fault("a name of other signs than letters and digits".to_owned()));
+            let rule = "a name has 1 to 32 bytes: letters, digits and \"-_.:\"; give --name";
+            return Err(Refusal::Fault(rule.to_owned()));
         }
         if let Some(agreed) = self.terms.filter(|agreed| agreed != terms) {
             return Err(Refusal::Terms(agreed));

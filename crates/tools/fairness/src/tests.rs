@@ -227,9 +227,11 @@ fn a_host_that_does_not_fit_is_told_why() {
             reported(down, terms(1, 1)),
             reported(both(TCP), uneven),
             reported(both(TCP), terms(33, 1)),
+            run(&request(server, &"x".repeat(33), both(TCP), terms(1, 1))).1.unwrap().to_string(),
         ]
     });
-    let remedies = ["--max-time", "there are", "it has", "whole number", "between 1 and 32"];
+    let remedies =
+        ["--max-time", "there are", "it has", "whole number", "between 1 and 32", "to 32 bytes"];
     for (reported, remedy) in reported.iter().zip(remedies) {
         assert!(reported.contains(remedy), "{reported}");
     }

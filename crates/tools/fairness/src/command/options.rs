@@ -91,7 +91,7 @@ pub struct RunFairness {
     /// Wait for this number of stations; all stations must give the same number
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub hosts: u16,
-    /// Name of this station in the results [default: the host's name]
+    /// Name of this station in the results [default: the host's name up to the first dot]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// Send for this time: seconds, or a time with its unit
