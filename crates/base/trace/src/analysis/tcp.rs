@@ -89,6 +89,9 @@ impl Connection {
         mine.end_held(my_tcp, &mut to);
         let complaining = mine.last_report.is_complaining();
         theirs.take_report(config, &packet, complaining, their_tcp, &mut to.other());
+        if segment.header.flags.syn {
+            mine.take_scale(&segment.header, theirs);
+        }
         mine.take_own(&packet, kind, my_tcp, theirs.far(self.handshake, their_tcp));
         mine.report(&packet, kind, theirs, my_tcp, &mut to);
         mine.note_window(&packet, their_tcp, &mut to.other());

@@ -6,4 +6,5 @@ mod compare;
 mod connection;
 mod conservation;
 mod fragments;
+mod scripted;
 mod tshark;

@@ -84,6 +84,8 @@ pub(super) struct LastReport {
     edges: Edges,
     /// Its window scale, once its SYN was captured.
     scale: Option<u8>,
+    /// Whether its SYN had the option of a window scale.
+    is_scale_offered: bool,
     /// Number of successive duplicate ACKs.
     pub(super) duplicates: u32,
     /// Whether it had SACK blocks.
@@ -396,6 +398,17 @@ impl Half {
         self.rttvar = both.map_or(Duration::ZERO, |(_, rttvar)| rttvar);
     }
 
+    /// Handles the window scale of its own SYN. Without the option in one of both SYNs neither end
+    /// scales its windows (RFC 7323 section 2.2).
+    pub(super) fn take_scale(&mut self, header: &Header, theirs: &mut Self) {
+        let offered = header.options.window_scale;
+        let (mine, theirs) = (&mut self.last_report, &mut theirs.last_report);
+        (mine.scale, mine.is_scale_offered) = (Some(offered.unwrap_or(0)), offered.is_some());
+        if theirs.scale.is_some() && !(mine.is_scale_offered && theirs.is_scale_offered) {
+            (mine.scale, theirs.scale) = (Some(0), Some(0));
+        }
+    }
+
     /// Handles the report of its own packet on the other half's data. `far` is the round-trip time
     /// between the capture and the other half.
     pub(super) fn take_own(
@@ -407,9 +420,6 @@ impl Half {
     ) {
         let header = &packet.segment.header;
         let last_report = &mut self.last_report;
-        if header.flags.syn {
-            last_report.scale = Some(header.options.window_scale.unwrap_or(0));
-        }
         if kind == Kind::Reset {
             return;
         }
