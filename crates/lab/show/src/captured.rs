@@ -44,7 +44,8 @@ pub fn of_capture(file: &Path) -> Result<Page, Error> {
     let mut page = Page { heading, answer, facts, content, tables: Vec::new() };
     let seconds = length.as_secs_f64();
     let interval_s = interval.as_secs_f64();
-    let mut run = RunContent { seconds, interval_s, ..RunContent::default() };
+    let start_unix_ns = summary.capture.start_unix_ns.unwrap_or(0).to_string();
+    let mut run = RunContent { seconds, interval_s, start_unix_ns, ..RunContent::default() };
     page.add_tables(place.path(), &mut run)?;
     page.content.runs.push(run);
     Ok(page)

@@ -108,6 +108,9 @@ pub(crate) struct RunContent {
     pub(crate) seconds: f64,
     /// Length of the intervals of a capture's table, in seconds.
     pub(crate) interval_s: f64,
+    /// Time of the first packet of a capture since 1970, in nanoseconds. It is text, as a number of
+    /// JavaScript has 53 bits.
+    pub(crate) start_unix_ns: String,
     /// Numbers of its tables, by name without the ending.
     pub(crate) tables: BTreeMap<String, usize>,
 }

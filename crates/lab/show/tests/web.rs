@@ -1,8 +1,14 @@
 //! Tests of the page's modules that need no browser, by `node --test`.
 
+use fairwave_capture::trace::{Request, Selection};
 use fairwave_lab::results::column::{integer, nullable_integer, text};
 use fairwave_lab::results::{Cell, Table, TableWriter};
+use fairwave_units::{Instant, Seq32};
+use fairwave_wire::datagram::{Datagram, Transport};
+use fairwave_wire::pcapng::{Interface, LinkType, Section, Writer};
+use fairwave_wire::tcp::{Flags, Header};
 use serde_json::json;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
 
@@ -43,6 +49,40 @@ fn rows() -> Vec<Row> {
     (0..150_000).map(row).collect()
 }
 
+/// Writes the page's content and the tables of a capture into a directory: a DNS query at 0 s, and
+/// a segment in each second from 10 to 20 s. The query's interval ends with the capture.
+fn capture(directory: &Path) {
+    let mut writer = Writer::new(Vec::new(), &Section::default()).expect("a capture");
+    let interface = Interface { link_type: LinkType::RawIp, name: None, snap_len: None };
+    let id = writer.add_interface(&interface).expect("an interface");
+    let query = Transport::Udp { source_port: 40_000, destination_port: 53 };
+    let segment = |second: u32| {
+        let flags = Flags { ack: true, ..Flags::default() };
+        let ports = Header { source_port: 40_001, destination_port: 80, ..Header::default() };
+        Transport::Tcp(Header { seq: Seq32(second * 100), flags, ..ports })
+    };
+    let packets = (10..=20).map(|second| (second, segment(second)));
+    for (second, transport) in std::iter::once((0, query)).chain(packets) {
+        let [source, destination] = [1, 2].map(|host| Ipv4Addr::new(10, 0, 0, host));
+        let payload_len = 100;
+        let datagram =
+            Datagram { source, destination, id: 0, ttl: 64, tos: 0, transport, payload_len };
+        let mut bytes = Vec::new();
+        datagram.write(&mut bytes).expect("a packet");
+        let at = Instant::from_nanos((1_700_000_000 + u64::from(second)) * 1_000_000_000 + 1);
+        writer.write_packet(id, at, &bytes, None).expect("a packet");
+    }
+    let file = directory.join("capture.pcapng");
+    std::fs::write(&file, writer.into_inner()).expect("a file is written");
+    let page = fairwave_show::of(&file).expect("a page").data().expect("its data");
+    let content = page["content"].to_string();
+    std::fs::write(directory.join("content.json"), content).expect("a file is written");
+    let (selection, explorer) = (Selection::default(), fairwave_show::explorer());
+    let out = Some(directory);
+    let request = Request { file: &file, selection: &selection, interval: None, out, explorer };
+    request.analyse(&mut |_| ()).expect("tables");
+}
+
 #[test]
 fn modules_of_the_page_pass_their_tests() {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("web");
@@ -66,7 +106,8 @@ fn modules_of_the_page_pass_their_tests() {
     });
     let expected = place.path().join("values.json");
     std::fs::write(&expected, values.to_string()).expect("a file is written");
-    let names = ["columns", "figures", "numbers", "parquet", "range", "thin"];
+    capture(place.path());
+    let names = ["capture", "columns", "figures", "numbers", "parquet", "range", "thin"];
     let files = names.map(|name| format!("tests/{name}.test.js"));
     let output = Command::new("node")
         .arg("--test")
@@ -74,6 +115,7 @@ fn modules_of_the_page_pass_their_tests() {
         .current_dir(&web)
         .env("TABLE", place.path().join(TABLE.file))
         .env("VALUES", &expected)
+        .env("CAPTURE", place.path())
         .output()
         .expect("node starts; `cargo xtask test` installs it");
     let out = String::from_utf8_lossy(&output.stdout);

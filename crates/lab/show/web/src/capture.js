@@ -7,23 +7,29 @@ import { pick, rowsByName, Series } from "./thin.js";
 /** Marks of points that are a segment or an ACK in a sequence graph; the others have their own. */
 const APART = ["rtt", "sack", "dsack"];
 
+/** The tables of a capture on an axis that begins with its first packet. Rows of intervals are in
+ * the order in which these end, so the first row may be a late one. */
+export function runOf(content, tables) {
+  const run = new Run(tables, 0, content.seconds, BigInt(content.start_unix_ns));
+  run.interval = content.interval_s;
+  return run;
+}
+
 /** Fills `place` with the graphs of a capture. */
 export async function showCapture(place, content, tablesOf) {
   const tables = tablesOf(content);
-  const base = await tables.intervals.first("at_unix_ns");
-  const run = new Run(tables, 0, content.seconds, base);
-  run.interval = content.interval_s;
+  const run = runOf(content, tables);
   const body = h("div");
   await showRun(body, run);
   place.replaceChildren(body);
   if (!tables.points?.rows) return;
   const graphs = h("section", { class: "graphs" });
   place.append(h("h2", null, "The worst connections closely"), graphs);
-  graphs.append(...await closely(run, tables.points, base));
+  graphs.append(...await closely(run, tables.points));
 }
 
-async function closely(run, points, base) {
-  const times = await points.numbers("at_unix_ns", base);
+async function closely(run, points) {
+  const times = await points.numbers("at_unix_ns", run.base);
   const streams = await points.numbers("stream");
   const marks = await points.names("mark");
   const sides = await points.names("side");

@@ -74,14 +74,6 @@ export class Table {
     });
   }
 
-  /** The first value of a column of integers; 0 for an empty table. */
-  async first(name) {
-    if (this.rows === 0) return 0n;
-    let found = 0n;
-    await this.general(name, data => { found = BigInt(data[0] ?? 0n); }, 1);
-    return found;
-  }
-
   /** A column of text: the distinct names, and for each row the number of its name; 0 is null. */
   names(name) {
     return this.once(name, async () => {
@@ -130,8 +122,8 @@ export class Table {
     return found;
   }
 
-  /** Passes the values of a column, or the first `rows`, to `take` as hyparquet decodes them. */
-  async general(name, take, rows) {
+  /** Passes the values of a column to `take` as hyparquet decodes them. */
+  async general(name, take) {
     const chunks = await this.chunks(name);
     const ends = chunks.map(({ place: { start, size } }) => start + size);
     const slice = (from, to = Math.max(...ends)) => {
@@ -143,7 +135,7 @@ export class Table {
       return bytes.buffer;
     };
     const file = { byteLength: Math.max(...ends), slice };
-    const options = { file, metadata: this.metadata, columns: [name], rowEnd: rows };
+    const options = { file, metadata: this.metadata, columns: [name] };
     await parquetRead({ ...options, onChunk: ({ columnData }) => take(columnData) });
   }
 }

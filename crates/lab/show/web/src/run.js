@@ -5,7 +5,7 @@ import { brush } from "./brush.js";
 import { Chart, Hidden } from "./chart.js";
 import { choice, frame, h, sheet } from "./dom.js";
 import { number, seconds, unitOf } from "./format.js";
-import GRAPHS from "./graphs.json";
+import GRAPHS from "./graphs.json" with { type: "json" };
 import { Later } from "./later.js";
 import { cumulative, growthOver, quantile, sumOver } from "./quantiles.js";
 import { Range } from "./range.js";
