@@ -56,6 +56,11 @@ impl Instant {
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
+
+    /// Time from `earlier` to `self`; `None` if `earlier` is later.
+    pub const fn checked_since(self, earlier: Self) -> Option<Duration> {
+        if self.0 < earlier.0 { None } else { Some(self.since(earlier)) }
+    }
 }
 
 impl Duration {

@@ -218,12 +218,15 @@ fn pair<T>(both: &mut [T; 2], side: Side) -> [&mut T; 2] {
     }
 }
 
-/// Time from the last SYN to the first ACK without one: a round trip, wherever the capture was.
+/// Time from the last SYN to the first ACK without one: a round trip, wherever the capture was. It
+/// stays unknown if the clock was set back in between.
 fn handshake(syn_at: &mut Option<Instant>, took: &mut Option<Duration>, packet: &Packet<'_>) {
     let flags = packet.segment.header.flags;
     match (flags.syn, flags.ack) {
         (true, false) => *syn_at = Some(packet.at),
-        (false, true) if took.is_none() => *took = syn_at.map(|from| packet.at.since(from)),
+        (false, true) if took.is_none() => {
+            *took = syn_at.take().and_then(|from| packet.at.checked_since(from));
+        }
         _ => {}
     }
 }

@@ -88,3 +88,25 @@ fn windows_are_scaled_only_if_both_ends_offer_it() {
         assert_eq!([0, 1].map(window_max), windows.map(Some), "{offers:?}");
     }
 }
+
+/// The clock is set back by a second, in the handshake or between a segment and its ACK.
+#[test]
+fn a_clock_that_is_set_back_gives_no_round_trip_time() {
+    let mut shots = vec![
+        syn(MS(2_000), 0, Some(7)),
+        syn(MS(2_020), 1, Some(7)),
+        ack(MS(1_020), 0, [100, 500], 0),
+        segment(MS(1_030), 0),
+        acked(MS(1_050), 1),
+    ];
+    let stream = only(&shots);
+    let tcp = way(&stream, 0);
+    assert_eq!((tcp.handshake, tcp.rtt.min(), tcp.rtt.count()), (None, Some(MS(20)), 2));
+    shots = handshake();
+    shots.iter_mut().for_each(|shot| shot.at += MS(2_000));
+    shots.extend([segment(MS(2_040), 0), acked(MS(1_060), 1)]);
+    shots.extend([segment(MS(1_080), 1), acked(MS(1_100), 2)]);
+    let stream = only(&shots);
+    let tcp = way(&stream, 0);
+    assert_eq!((tcp.handshake, tcp.rtt.min(), tcp.rtt.count()), (Some(MS(20)), Some(MS(20)), 2));
+}

@@ -30,7 +30,8 @@ impl Echoes {
         self.waiting.push_back((value, at));
     }
 
-    /// A packet of the other end echoes this value: the time since it passed, once for each.
+    /// A packet of the other end echoes this value: the time since it passed, once for each; none
+    /// if the clock was set back in between.
     pub(super) fn echo(&mut self, echo: u32, at: Instant) -> Option<Duration> {
         while let Some(&(value, since)) = self.waiting.front() {
             if is_later(value, echo) {
@@ -38,7 +39,7 @@ impl Echoes {
             }
             self.waiting.pop_front();
             if value == echo {
-                return Some(at.since(since));
+                return at.checked_since(since);
             }
         }
         None
@@ -60,5 +61,8 @@ mod tests {
         assert_eq!(echoes.echo(u32::MAX, ms(20)), Some(Duration::from_millis(20)));
         assert_eq!(echoes.echo(u32::MAX, ms(21)), None);
         assert_eq!(echoes.echo(4, ms(30)), Some(Duration::from_millis(24)));
+        // The clock was set back.
+        echoes.value(5, ms(40));
+        assert_eq!(echoes.echo(5, ms(10)), None);
     }
 }

@@ -125,7 +125,8 @@ impl Outstanding {
         true
     }
 
-    /// Removes the data below `ack`, which came at `at` and echoes the timestamp `echo`.
+    /// Removes the data below `ack`, which came at `at` and echoes the timestamp `echo`. A clock
+    /// that was set back in between gives no round-trip time.
     ///
     /// The last covered segment gives a round-trip time, if none of them was sent twice (Karn and
     /// Partridge 1987), and the first one if its timestamp is the one echoed and stood on no
@@ -146,9 +147,9 @@ impl Outstanding {
         acked.rtt = match (first, last) {
             (Some(first), _) if first.again => {
                 let echoed = first.stamp.is_some() && first.stamp == echo && !first.ambiguous;
-                echoed.then(|| at.since(first.sent))
+                at.checked_since(first.sent).filter(|_| echoed)
             }
-            (_, Some(last)) if !acked.again => Some(at.since(last.sent)),
+            (_, Some(last)) if !acked.again => at.checked_since(last.sent),
             _ => None,
         };
         acked
