@@ -133,7 +133,7 @@ impl Connection {
         let header = &segment.header;
         let [mine, theirs] = [side, side.other()].map(|side| &self.halves[side.index()]);
         let is_near = |half: &Half, number| {
-            half.base.map(|_| (half.unwrap(number) - half.next).unsigned_abs() < NEAR)
+            half.base.map(|_| (half.unwrap(number) - half.highest()).unsigned_abs() < NEAR)
         };
         let sent = is_near(mine, header.seq).filter(|_| !header.flags.syn);
         let acknowledged = is_near(theirs, header.ack).filter(|_| header.flags.ack);

@@ -110,3 +110,13 @@ fn a_clock_that_is_set_back_gives_no_round_trip_time() {
     let tcp = way(&stream, 0);
     assert_eq!((tcp.handshake, tcp.rtt.min(), tcp.rtt.count()), (Some(MS(20)), Some(MS(20)), 2));
 }
+
+/// Of an upload of 6 GiB only the ACKs are captured, one for each GiB.
+#[test]
+fn acks_alone_count_beyond_two_gibibytes() {
+    let gib = 1u32 << 30;
+    let number = |count: u32| gib.wrapping_mul(count).wrapping_add(100);
+    let acks = (0..=6).map(|count| ack(MS(count.into()), 1, [500, number(count)], 0));
+    let stream = only(&acks.collect::<Vec<_>>());
+    assert_eq!(way(&stream, 0).acked_bytes, 6 << 30);
+}

@@ -466,8 +466,15 @@ impl Half {
 
     /// Its sequence number, relative and without wrapping: the one nearest to the highest.
     pub(super) fn unwrap(&self, number: Seq32) -> i64 {
-        let reference = self.base.unwrap_or_default() + self.next as u32;
-        self.next + i64::from(number.distance(reference).cast_signed())
+        let highest = self.highest();
+        let reference = self.base.unwrap_or_default() + highest as u32;
+        highest + i64::from(number.distance(reference).cast_signed())
+    }
+
+    /// The highest of its numbers that was sent or acknowledged. Of a capture of one direction
+    /// only the latter advances.
+    pub(super) fn highest(&self) -> i64 {
+        self.una.map_or(self.next, |una| una.max(self.next))
     }
 }
 
