@@ -111,6 +111,21 @@ fn a_clock_that_is_set_back_gives_no_round_trip_time() {
     assert_eq!((tcp.handshake, tcp.rtt.min(), tcp.rtt.count()), (Some(MS(20)), Some(MS(20)), 2));
 }
 
+/// Near the receiver, behind a loss: the second of four segments comes 100 ms after the others,
+/// without timestamps. The ACK of all of them says nothing about the way of the last.
+#[test]
+fn a_filled_hole_gives_no_round_trip_time() {
+    let mut shots = handshake();
+    shots.extend([segment(MS(100), 0), acked(MS(101), 1)]);
+    shots.extend([segment(MS(102), 2), segment(MS(103), 3)]);
+    shots.extend([segment(MS(202), 1), acked(MS(203), 4)]);
+    shots.extend([segment(MS(204), 4), acked(MS(206), 5)]);
+    let stream = only(&shots);
+    let rtt = &way(&stream, 0).rtt;
+    // Those of the SYN and of two segments.
+    assert_eq!((rtt.count(), rtt.min(), rtt.max()), (3, Some(MS(1)), Some(MS(20))));
+}
+
 /// Of an upload of 6 GiB only the ACKs are captured, one for each GiB.
 #[test]
 fn acks_alone_count_beyond_two_gibibytes() {

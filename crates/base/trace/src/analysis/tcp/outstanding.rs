@@ -16,6 +16,9 @@ struct Segment {
     stamp: Option<u32>,
     /// Whether it was sent more than once.
     again: bool,
+    /// Whether it was seen after data beyond it: an earlier transmission was lost before the
+    /// capture, or it was overtaken. Either way the data beyond it is acknowledged only now.
+    is_late: bool,
     /// Whether its last timestamp value stood on an earlier transmission of it too.
     ambiguous: bool,
 }
@@ -94,6 +97,7 @@ impl Outstanding {
             sent: at,
             stamp,
             again: false,
+            is_late: false,
             ambiguous: false,
         };
         if self.segments.back().is_none_or(|last| last.end <= start) {
@@ -116,7 +120,8 @@ impl Outstanding {
                     if self.segments.len() >= max {
                         return false;
                     }
-                    self.segments.insert(index, new(from, to));
+                    let is_late = index < self.segments.len();
+                    self.segments.insert(index, Segment { is_late, ..new(from, to) });
                     from = to;
                 }
             }
@@ -129,11 +134,11 @@ impl Outstanding {
     /// that was set back in between gives no round-trip time.
     ///
     /// The last covered segment gives a round-trip time, if none of them was sent twice (Karn and
-    /// Partridge 1987), and the first one if its timestamp is the one echoed and stood on no
-    /// earlier transmission (RFC 7323 section 4.1).
+    /// Partridge 1987) or filled a hole, and the first one if its timestamp is the one echoed and
+    /// stood on no earlier transmission (RFC 7323 section 4.1).
     pub(super) fn ack(&mut self, ack: i64, at: Instant, echo: Option<u32>) -> Acked {
         let mut acked = Acked::default();
-        let (mut first, mut last) = (None, None);
+        let (mut first, mut last, mut is_late) = (None, None, false);
         while let Some(segment) = self.segments.front_mut() {
             if segment.end > ack {
                 segment.start = segment.start.max(ack);
@@ -142,14 +147,15 @@ impl Outstanding {
             first.get_or_insert(*segment);
             last = Some(*segment);
             acked.again |= segment.again;
+            is_late |= segment.is_late;
             self.segments.pop_front();
         }
         acked.rtt = match (first, last) {
-            (Some(first), _) if first.again => {
+            (Some(first), _) if first.again || first.is_late => {
                 let echoed = first.stamp.is_some() && first.stamp == echo && !first.ambiguous;
                 at.checked_since(first.sent).filter(|_| echoed)
             }
-            (_, Some(last)) if !acked.again => at.checked_since(last.sent),
+            (_, Some(last)) if !acked.again && !is_late => at.checked_since(last.sent),
             _ => None,
         };
         acked
@@ -167,6 +173,8 @@ impl Segment {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
 
     const fn ms(ms: u64) -> Instant {
         Instant::from_nanos(ms * 1_000_000)
@@ -199,6 +207,20 @@ mod tests {
         // Half a segment is no segment.
         assert_eq!(outstanding.ack(250, ms(70), None).rtt, None);
         assert_eq!(outstanding.ack(300, ms(70), None).rtt, Some(Duration::from_millis(50)));
+    }
+
+    /// Behind a loss: the ACK of the data beyond the hole waited for the segment that fills it.
+    #[test]
+    fn a_filled_hole_is_timed_from_the_segment_that_filled_it() {
+        for (stamps, rtt) in [([None; 4], None), ([1, 9, 3, 4].map(Some), Some(MS(5)))] {
+            let mut outstanding = Outstanding::default();
+            for (number, at) in [(0, 0), (2, 1), (3, 2), (1, 100)] {
+                let start = number as i64 * 100;
+                outstanding.send(start, start + 100, ms(at), stamps[number], 8);
+            }
+            assert_eq!(outstanding.ack(100, ms(10), stamps[0]).rtt, Some(MS(10)));
+            assert_eq!(outstanding.ack(400, ms(105), stamps[1]), Acked { rtt, again: false });
+        }
     }
 
     #[test]
