@@ -18,6 +18,10 @@ mod v6;
 
 pub use packet::{Datagram, Error, Fragment, Packet, Part, Segment, Transport};
 
+/// Longest packet whose header does not state its length, in bytes: above the 524,280 that Linux
+/// joins at most (`GSO_MAX_SIZE`). A capture may state any length on the wire.
+const UNSTATED_LEN_MAX: u32 = 1 << 19;
+
 /// Whether the sum of a TCP segment or UDP datagram is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksum {
@@ -30,9 +34,10 @@ pub enum Checksum {
 }
 
 /// Reads the packet of which `bytes` were captured and `wire_len` were on the wire, padding and
-/// all (0 if not known).
+/// all (0 if not known). Where its header states no length, it has at most 512 KiB.
 pub fn parse(bytes: &[u8], wire_len: u32) -> Result<Packet<'_>, Error> {
-    let wire_len = wire_len.max(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+    let captured = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    let wire_len = wire_len.max(captured).min(UNSTATED_LEN_MAX);
     match bytes.first().map(|byte| byte >> 4) {
         Some(4) => v4(bytes, wire_len),
         Some(6) => v6::parse(bytes, wire_len),

@@ -171,3 +171,16 @@ fn a_small_window_forgets_and_says_so() {
         }
     }
 }
+
+/// A packet without a total length in its header, of a record that states 4 GiB.
+#[test]
+fn a_length_of_four_gibibytes_is_cut_into_few_segments() {
+    let mut shot = transfer(1, wire(10, 0.0), wire(10, 0.0)).captures[0][3].clone();
+    shot.bytes[2..4].fill(0);
+    shot.len = u32::MAX;
+    let captures = [&[shot.clone()][..], &[shot]];
+    let report = compared(compare::Config::default(), captures, &mut ());
+    // 512 KiB, in segments of 1448 bytes.
+    let packets = report.flows[0].ways.iter().map(|way| way.packets).max();
+    assert_eq!(packets, Some([363; 2]));
+}

@@ -78,6 +78,18 @@ fn a_total_length_of_zero_means_the_rest_of_the_frame() {
     assert_eq!((packet.len, segment(packet).payload_len), (70_052, 70_000));
 }
 
+/// A record of 100 bytes may state 4 GiB on the wire.
+#[test]
+fn a_length_that_no_header_states_is_bounded() {
+    let mut bytes = v4(datagram::Transport::Tcp(header()), 60_000);
+    bytes[2..4].copy_from_slice(&[0, 0]);
+    assert_eq!(parse(&bytes[..100], u32::MAX).unwrap().len, 512 << 10);
+    let mut bytes = v6(PROTOCOL_UDP, &UDP);
+    bytes[4..6].copy_from_slice(&[0, 0]);
+    let packet = parse(&bytes, u32::MAX).unwrap();
+    assert_eq!((packet.len, packet.body_len), (512 << 10, (512 << 10) - 40));
+}
+
 #[test]
 fn sums_are_looked_at_when_asked() {
     let mut bytes = v4(datagram::Transport::Tcp(header()), 100);
