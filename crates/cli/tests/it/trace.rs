@@ -143,6 +143,30 @@ fn standard_input_and_compressed_files_say_the_same() {
     }
 }
 
+/// Both commands read a capture several times where it is a file. A second reader of the pipe would
+/// get nothing.
+#[test]
+fn a_pipe_is_read_once() {
+    let place = scratch();
+    simulated(place.path());
+    assert!(Command::new("mkfifo").arg(place.path().join("pipe")).status().unwrap().success());
+    let script = "cat one/capture.pcapng > pipe; while :; do : > pipe; done";
+    for command in [["trace", "pipe", "--out", "told"], ["show", "pipe", "--out", "page.html"]] {
+        let mut shell = Command::new("sh");
+        let mut writer = shell.args(["-c", script]).current_dir(place.path()).spawn().unwrap();
+        let output = fairwave(place.path(), &command).output().unwrap();
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+    let told = fs::read(place.path().join("told/summary.json")).unwrap();
+    let told: Value = serde_json::from_slice(&told).unwrap();
+    let file = json(place.path(), &["trace", "one/capture.pcapng"]);
+    assert_eq!(told["connections"], file["connections"]);
+    let page = fs::read_to_string(place.path().join("page.html")).unwrap();
+    assert!(page.contains("pipe: pcapng, "), "the page names the pipe");
+}
+
 #[test]
 fn a_connection_is_told_in_words_and_a_missing_one_is_named() {
     let place = scratch();

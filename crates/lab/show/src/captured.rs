@@ -1,23 +1,29 @@
 //! The page of a capture: what `fairwave trace` finds in it.
 
 use crate::page::{Content, Error, Kind, Page, RunContent, Sheet};
+use fairwave_capture::file::is_read_once;
 use fairwave_capture::trace::out::interval_for;
 use fairwave_capture::trace::{Request, Selection, TraceSummary, words};
 use fairwave_units::Duration;
+use std::fs::File;
+use std::io;
 use std::path::Path;
+use tempfile::NamedTempFile;
 
 /// Maximum number of rows of a table in words; `fairwave trace --out` writes all.
 const ROWS: usize = 200;
 
-/// The page of the capture `file`.
+/// The page of the capture `file`, which may be a pipe.
 ///
 /// # Errors
 /// If it is no capture, or the tables cannot be written into a temporary directory.
 pub fn of_capture(file: &Path) -> Result<Page, Error> {
     let place = tempfile::tempdir()?;
     let selection = Selection::default();
+    // The capture is read three times.
+    let copied = is_read_once(file).then(|| copy(file)).transpose()?;
     let quick = Request {
-        file,
+        file: copied.as_ref().map_or(file, NamedTempFile::path),
         selection: &selection,
         interval: None,
         out: None,
@@ -27,7 +33,8 @@ pub fn of_capture(file: &Path) -> Result<Page, Error> {
     let length = Duration::from_nanos(quick.analyse(&mut |_| ())?.capture.duration_ns);
     let interval = interval_for(length);
     let request = Request { interval: Some(interval), out: Some(place.path()), ..quick };
-    let summary = request.analyse(&mut |_| ())?;
+    let mut summary = request.analyse(&mut |_| ())?;
+    summary.capture.file = file.display().to_string();
     let name =
         file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let mut content = Content::new(Kind::Capture);
@@ -49,6 +56,13 @@ pub fn of_capture(file: &Path) -> Result<Page, Error> {
     page.add_tables(place.path(), &mut run)?;
     page.content.runs.push(run);
     Ok(page)
+}
+
+/// The content of a pipe as a temporary file.
+fn copy(pipe: &Path) -> io::Result<NamedTempFile> {
+    let mut file = NamedTempFile::new()?;
+    io::copy(&mut File::open(pipe)?, &mut file)?;
+    Ok(file)
 }
 
 fn sheets(summary: &TraceSummary) -> Vec<Sheet> {

@@ -52,6 +52,11 @@ impl Error {
     }
 }
 
+/// Whether a capture can be read only once: standard input (`-`), a pipe or a device.
+pub fn is_read_once(path: &Path) -> bool {
+    path == Path::new("-") || path.metadata().is_ok_and(|facts| !facts.is_file())
+}
+
 /// The name of a file, made safe for a terminal ([`text::visible`]).
 fn visible(path: &Path) -> String {
     text::visible(&path.to_string_lossy())

@@ -91,8 +91,8 @@ impl Request<'_> {
     }
 
     /// Reads the capture and writes tables, figures and the page. The worst connections and
-    /// suitable intervals for the figures are only known after reading it. Therefore a capture that
-    /// is not standard input is read a second time to draw them.
+    /// suitable intervals for the figures are only known after reading it. Therefore a capture is
+    /// read a second time to draw them, unless it is standard input or a pipe.
     fn write(
         &self,
         place: &Path,
@@ -101,7 +101,7 @@ impl Request<'_> {
         let mut tables = Tables::create(place)?;
         let named = &self.selection.streams;
         let drawings = |names: &[StreamName], interval| Drawings::create(place, names, interval);
-        if self.file == Path::new("-") {
+        if file::is_read_once(self.file) {
             let mut both = (tables, drawings(named, self.config().interval)?);
             let summary = self.read(&mut both, report)?;
             both.0.finish()?;
