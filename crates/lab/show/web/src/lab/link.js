@@ -19,6 +19,11 @@ export async function fragmentOf(state) {
   return PREFIX + text;
 }
 
+/** A number in a link; null where there is none. 0 is a number. */
+function numberOf(value) {
+  return Number.isFinite(value) ? value : null;
+}
+
 /** The state in a fragment; null where there is none. A damaged one is an error. */
 export async function stateOf(fragment) {
   if (!fragment.startsWith(PREFIX)) return null;
@@ -30,7 +35,7 @@ export async function stateOf(fragment) {
     if (typeof state.text !== "string") throw new Error("there is no scenario in it");
     return {
       file: String(state.file ?? "shared.toml"), text: state.text,
-      settings: (state.settings ?? []).map(String), seed: Number(state.seed) || null,
+      settings: (state.settings ?? []).map(String), seed: numberOf(state.seed),
       point: Number(state.point) || 0, seeds: Number(state.seeds) || null,
     };
   } catch (error) {
