@@ -112,7 +112,8 @@ export interface Means {
   csv: string;
 }
 
-/** Compiles the module, once. In browsers whose bundler moves it, pass its bytes or a response. */
+/** Compiles the module, once; after a failure the next call tries again. In browsers whose bundler
+ * moves it, pass its bytes or a response. */
 export function load(source?: BufferSource | Response | Promise<BufferSource | Response>):
   Promise<unknown>;
 /** The points of a scenario's sweep. Throws a ScenarioError. */

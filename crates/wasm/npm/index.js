@@ -16,9 +16,13 @@ export class ScenarioError extends Error {
   }
 }
 
-/** Compiles the module, once. `source` has its bytes, or a response with them. */
+/** Compiles the module, once; after a failure the next call tries again. `source` has its bytes, or
+ * a response with them. */
 export function load(source) {
-  loaded ??= bytesOf(source).then(bytes => Fairwave.load(bytes));
+  loaded ??= bytesOf(source).then(bytes => Fairwave.load(bytes)).catch(error => {
+    loaded = null;
+    throw error;
+  });
   return loaded;
 }
 

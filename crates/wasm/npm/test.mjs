@@ -16,6 +16,9 @@ const scenario = textOf("README.md").match(/const scenario = `([^`]*)`/)[1];
 const packed = [...JSON.parse(textOf("package.json")).files, "package.json", "README.md"];
 assert.deepEqual(packed.sort(), readdirSync(new URL(".", own)).sort());
 
+// A module that cannot be loaded does not prevent the next attempt.
+await assert.rejects(fairwave.load(new Uint8Array([1])), WebAssembly.CompileError);
+
 const seen = [];
 const progress = fraction => { seen.push(fraction); };
 const options = { seed: 1, settings: ["node.sta.count=8"], progress };
