@@ -47,6 +47,36 @@ test("samples and series are bounded", () => {
   assert.deepEqual(Array.from(history.series.get("w0").within(0, 51)), [0, 2]);
 });
 
+/** Adds a sample of these paths each second. */
+function live(history, from, to, ...names) {
+  for (let at = from; at < to; at++) {
+    history.add({ paths: names.map(via => ({ via, bytes: at })) }, at);
+  }
+}
+
+test("a series that ended is kept as long as its samples are in the window", () => {
+  const history = new History(received);
+  live(history, 0, 100, "old", "stays");
+  live(history, 100, MOST_SAMPLES + 50, "stays");
+  assert.deepEqual(Array.from(history.series.keys()), ["old", "stays"]);
+  const firsts = Array.from(history.series.values(), ({ xs }) => xs[0]);
+  assert.deepEqual(firsts, [50, 50]);
+  live(history, MOST_SAMPLES + 50, MOST_SAMPLES + 100, "stays");
+  assert.deepEqual(Array.from(history.series.keys()), ["stays"]);
+});
+
+test("a new series takes the place of the one that ended first", () => {
+  const history = new History(received);
+  const names = Array.from({ length: MOST_SERIES }, (_, i) => `w${i}`);
+  live(history, 0, 2, ...names);
+  live(history, 2, 3, ...names.slice(0, 5), ...names.slice(6));
+  live(history, 3, 4, ...names.slice(0, 3), ...names.slice(6), "new", "newer", "newest", "fourth");
+  const found = new Set(history.series.keys());
+  assert.deepEqual([found.size, history.left], [MOST_SERIES, 1]);
+  assert.ok(["new", "newer", "newest"].every(name => found.has(name)));
+  assert.ok(["w3", "w4", "w5"].every(name => !found.has(name)));
+});
+
 test("figures are told apart: single ones, lists, and the tool's clock", () => {
   const figures = { at_ns: 2e9, lateness: { p99_ns: 5 }, note: null, paths: [{ via: "w0" }],
     traffic: ["rest"], empty: [] };

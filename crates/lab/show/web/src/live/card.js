@@ -75,7 +75,7 @@ class Live {
   }
 }
 
-/** A graph that grows. It is made anew where a series is added. */
+/** A graph that grows. It is made anew where a series is added or removed. */
 class Graph {
   constructor(graph, range, hidden) {
     Object.assign(this, { graph, range, hidden, history: new History(graph) });
@@ -90,7 +90,10 @@ class Graph {
   add(figures, at) {
     this.history.add(figures, at);
     const { history, graph: { title, unit } } = this;
-    if (!history.hasValues) return;
+    if (!history.hasValues) {
+      this.clear();
+      return;
+    }
     const names = [...history.series.keys()].join("\n") + history.left;
     if (names === this.names) {
       this.chart.redraw();
@@ -102,6 +105,13 @@ class Graph {
     this.chart = new Chart({ title, unit, series: [...history.series.values()],
       range: this.range, hidden: this.hidden, note });
     this.element.replaceChildren(this.chart.element);
+  }
+
+  /** Removes the chart, of which every series has ended long ago. */
+  clear() {
+    this.chart?.close();
+    [this.chart, this.names] = [null, null];
+    this.element.replaceChildren();
   }
 }
 
@@ -159,7 +169,7 @@ export class Card {
     this.tables.get(list).show([name, ...columns.map(head)], cells);
   }
 
-  /** The range of the graphs: all samples, unless the reader chose a part. */
+  /** The range of the graphs: all samples that are kept, unless the reader chose a part. */
   follow() {
     const series = this.graphs.flatMap(({ history }) => [...history.series.values()]);
     const ends = series.filter(({ xs }) => xs.length > 0).map(({ xs }) => [xs[0], xs.at(-1)]);

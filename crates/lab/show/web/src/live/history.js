@@ -1,6 +1,6 @@
 // Figures of a tool over time: series of bounded length for its graphs.
 
-import { Pyramid, Series } from "../thin.js";
+import { lowerBound, Pyramid, Series } from "../thin.js";
 import { unitOf } from "../format.js";
 
 /** Samples of a series that are kept, and series of a graph that are drawn. */
@@ -49,6 +49,15 @@ class Growing extends Series {
     this.ys = longer(this.ys, y);
     this.pyramid = new Pyramid(this.ys);
   }
+
+  /** Drops the samples before a time. */
+  drop(before) {
+    const count = lowerBound(this.xs, before);
+    if (count === 0) return;
+    this.xs = this.xs.slice(count);
+    this.ys = this.ys.slice(count);
+    this.pyramid = new Pyramid(this.ys);
+  }
 }
 
 /** The series of one graph. */
@@ -58,15 +67,20 @@ export class History {
     this.graph = graph;
     this.series = new Map();
     this.before = new Map();
+    this.times = [];
     this.left = 0;
   }
 
   /** Adds figures at a time in seconds. A time that is no later than the last adds nothing. */
   add(figures, at) {
-    if (at <= this.at) return;
+    if (at <= this.times.at(-1)) return;
+    this.times = [...this.times.slice(1 - MOST_SAMPLES), at];
     this.left = 0;
-    for (const [name, value] of this.values(figures)) {
+    const values = this.values(figures);
+    const present = new Set(values.map(([name]) => name));
+    for (const [name, value] of values) {
       if (!this.series.has(name)) {
+        if (this.series.size === MOST_SERIES) this.free(present);
         if (this.series.size === MOST_SERIES) {
           this.left++;
           continue;
@@ -75,7 +89,22 @@ export class History {
       }
       this.series.get(name).add(at, this.shown(name, value, at));
     }
-    this.at = at;
+    for (const [name, series] of this.series) {
+      series.drop(this.times[0]);
+      if (series.xs.length === 0) this.remove(name);
+    }
+  }
+
+  /** Removes the series that ended first, if one has ended. */
+  free(present) {
+    const ended = [...this.series.values()].filter(({ name }) => !present.has(name));
+    ended.sort((a, b) => a.xs.at(-1) - b.xs.at(-1));
+    if (ended.length > 0) this.remove(ended[0].name);
+  }
+
+  remove(name) {
+    this.series.delete(name);
+    this.before.delete(name);
   }
 
   /** The present value of each series. */
