@@ -35,8 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The format of the answer.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Names and values of a sample's labels. Values are printed as they are: none may contain a
-/// quotation mark, a backslash or a line break.
+/// Names and values of a sample's labels. Values may contain any characters.
 pub type Labels = Vec<(&'static str, String)>;
 
 /// Value of a sample. Whole numbers are printed without a decimal point.
@@ -102,9 +101,11 @@ impl Metric {
     fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let mut family = encoder.encode_descriptor(self.name, self.help, None, self.kind)?;
         for (labels, value) in &self.samples {
+            let escaped = labels.iter().map(|(name, value)| (*name, escaped(value)));
+            let labels: Labels = escaped.collect();
             match labels.is_empty() {
                 true => self.encode_value(&mut family, *value)?,
-                false => self.encode_value(&mut family.encode_family(labels)?, *value)?,
+                false => self.encode_value(&mut family.encode_family(&labels)?, *value)?,
             }
         }
         Ok(())
@@ -122,6 +123,12 @@ impl Metric {
             (_, Value::Real(value)) => encoder.encode_gauge(&value),
         }
     }
+}
+
+/// The value of a label in the text format (OpenMetrics 1.0, section "Escaping"), which
+/// `prometheus_client` leaves to its callers. Interfaces may have quotation marks in their names.
+fn escaped(value: &str) -> String {
+    value.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n")
 }
 
 /// The metrics of one request.
@@ -269,6 +276,14 @@ mod tests {
         assert!(other.starts_with("HTTP/1.1 404 "), "{other}");
         let refused = answered(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", Err(fmt::Error));
         assert!(refused.starts_with("HTTP/1.1 500 "), "{refused}");
+    }
+
+    #[test]
+    fn labels_may_contain_any_characters() {
+        let of = |_: &u64| vec![("ifname", "w\"0\\a\nb".to_owned())];
+        let page = text("", vec![Metric::gauge("a", "A").of([1u64], of, |one| Some(*one))]);
+        let page = page.expect("a page");
+        assert!(page.contains("\na{ifname=\"w\\\"0\\\\a\\nb\"} 1\n"), "{page}");
     }
 
     #[test]
