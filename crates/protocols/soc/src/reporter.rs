@@ -190,6 +190,13 @@ impl Reporter {
         self.format = Format::Sealed(key);
     }
 
+    /// Numbers the next reports as those of a later start, at `date` in seconds. After an epoch
+    /// change the access point compares neither numbers nor delays with those of earlier reports,
+    /// which may be from before a suspend or from a time at which the date was ahead.
+    pub fn renew_epoch(&mut self, date: u32) {
+        self.config.epoch = date.max(self.config.epoch.saturating_add(1));
+    }
+
     /// Makes the report with which the station ends reporting, so that the access point does not
     /// take it for one whose reports are lost. As it may be lost itself, several may be made.
     /// Returns `None` in the paper's format, which has no such report.

@@ -6,7 +6,7 @@ use crate::path::{Listener, Path, Received};
 use crate::piggyback::Outgoing;
 use crate::source::{Level, SnrSource};
 use crate::wait::wait_for;
-use fairwave_linux::{Clock, ipv4_address};
+use fairwave_linux::{Clock, clock, ipv4_address};
 use fairwave_machine::Machine;
 use fairwave_soc::{Contact, FilterSpec, Format, Reporter, ReporterConfig, ReporterInput, Sent};
 use fairwave_units::{Duration, Instant};
@@ -107,6 +107,11 @@ struct Station {
     interval: Duration,
 }
 
+/// The date in seconds since 1970, which is usually greater at each start.
+pub(crate) fn date() -> u32 {
+    u32::try_from(clock::wall_ns() / 1_000_000_000).unwrap_or(u32::MAX)
+}
+
 /// Reports until `stop` is set.
 ///
 /// # Errors
@@ -118,40 +123,9 @@ pub fn run(
     mut receive: impl FnMut(StationEvent),
 ) -> Result<StationCounts, Error> {
     let clock = Clock::start();
-    let StationPlan { interface, interval, mut source, to, .. } = plan;
-    let path = Path::open(&interface, to)?;
-    let address = path.station();
-    let key = plan.secret.as_ref().map(|secret| secret.of_station(address)).transpose()?;
-    let format = key.clone().map_or(Format::Plain, Format::Sealed);
-    let config = ReporterConfig {
-        interval,
-        hold: if plan.piggyback { interval / HOLD } else { Duration::ZERO },
-        filter: plan.filter,
-        epoch: plan.epoch,
-        ..ReporterConfig::new(address, Ipv4Addr::UNSPECIFIED)
-    };
-    let reporter = Reporter::new(config, format, clock.now())
-        .map_err(|error| Error::Usage(error.to_string()))?;
-    let contact = Contact::new(clock.now(), interval, path.everybody());
-    let mut station = Station {
-        path,
-        address,
-        key,
-        session: None,
-        reporter,
-        contact,
-        counts: StationCounts::default(),
-        // Answers to earlier starts of this station have lower numbers, and are refused.
-        answered: u64::from(plan.epoch) << 32,
-        reported: None,
-        associated: None,
-        trouble: None,
-        greeted: 0,
-        refusal: None,
-        is_refusal_reported: false,
-        interval,
-    };
-    let mut outgoing = plan.piggyback.then(|| Outgoing::open(&interface)).transpose()?;
+    let mut station = Station::open(&plan, clock.now())?;
+    let StationPlan { interface, interval, piggyback, mut source, .. } = plan;
+    let mut outgoing = piggyback.then(|| Outgoing::open(&interface)).transpose()?;
     let (mut sample, mut look) = (clock.now(), clock.now());
     let broken = |error| Error::at(format!("interface `{interface}`"))(error);
     while !stop.load(Ordering::Relaxed) {
@@ -184,6 +158,42 @@ pub fn run(
 }
 
 impl Station {
+    fn open(plan: &StationPlan, now: Instant) -> Result<Self, Error> {
+        let &StationPlan { ref interface, to, ref secret, interval, filter, epoch, .. } = plan;
+        let path = Path::open(interface, to)?;
+        let address = path.station();
+        let key = secret.as_ref().map(|secret| secret.of_station(address)).transpose()?;
+        let format = key.clone().map_or(Format::Plain, Format::Sealed);
+        let config = ReporterConfig {
+            interval,
+            hold: if plan.piggyback { interval / HOLD } else { Duration::ZERO },
+            filter,
+            epoch,
+            ..ReporterConfig::new(address, Ipv4Addr::UNSPECIFIED)
+        };
+        let reporter =
+            Reporter::new(config, format, now).map_err(|error| Error::Usage(error.to_string()))?;
+        let contact = Contact::new(now, interval, path.everybody());
+        Ok(Self {
+            path,
+            address,
+            key,
+            session: None,
+            reporter,
+            contact,
+            counts: StationCounts::default(),
+            // Answers to earlier starts of this station have lower numbers, and are refused.
+            answered: u64::from(epoch) << 32,
+            reported: None,
+            associated: None,
+            trouble: None,
+            greeted: 0,
+            refusal: None,
+            is_refusal_reported: false,
+            interval,
+        })
+    }
+
     /// Handles a sample of the source. A persistent error is reported once.
     fn take(
         &mut self,
@@ -298,10 +308,12 @@ impl Station {
                 self.counts.sent += u64::from(sent);
                 continue;
             };
-            if self.contact.access_point(now).is_none() {
-                // The next answer may come from another access point, or from the same one after a
-                // restart.
-                self.session = None;
+            // The next answer may come from another access point, or from the same one after a
+            // restart.
+            if self.contact.access_point(now).is_none() && self.session.take().is_some() {
+                // The access point may be refusing reports: as late ones, as the clock stands still
+                // during a suspend, or as replayed ones, if the date has gone back.
+                self.reporter.renew_epoch(date());
             }
             let Some(to) = self.contact.addressee(now) else { continue };
             let bytes = match self.session {
@@ -340,3 +352,6 @@ fn greeting(report: &Sent, station: Mac) -> Greeting {
     let report = soc::parse(report.bytes()).map(|(claim, _)| claim.unchecked());
     Greeting { station, sequence: report.map_or(0, |report| report.sequence) }
 }
+
+#[cfg(test)]
+mod tests;

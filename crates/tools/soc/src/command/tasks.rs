@@ -207,8 +207,7 @@ pub fn report(
         interval: station.interval,
         piggyback: station.piggyback,
         filter: station.filter,
-        // Greater at each start.
-        epoch: u32::try_from(unix_s()).unwrap_or(u32::MAX),
+        epoch: station::date(),
         source,
     };
     let notify = |events: StationEvent| match events {
