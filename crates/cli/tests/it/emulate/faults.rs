@@ -97,6 +97,27 @@ fn a_program_that_a_signal_ends_has_failed_and_the_signal_is_named() {
     assert_eq!((&program["status"], &program["signal"]), (&Value::Null, &11.into()));
 }
 
+/// The link of the flow carries nothing, so that its handshake times out.
+#[test]
+fn a_flow_on_sockets_that_fails_is_named_and_its_run_is_not_valid() {
+    if !machine_can() {
+        return;
+    }
+    let flow = "sysctls = [\"net.ipv4.tcp_syn_retries=1\"]\nends_when_idle = true\n\
+        [[node]]\nname = \"lost\"\nkind = \"host\"\n\
+        [[link]]\nends = [\"lost\", \"server\"]\nchanges = [{ at = \"1 ms\", up = false }]\n\
+        [[flow]]\nname = \"upload\"\nfrom = \"lost\"\nto = \"server\"\nstart = \"10 ms\"\n";
+    let ended = Site::new(flow).with(&["--kernel-flows", "upload"]).run();
+    ended.failed();
+    let printed = "flow upload failed at ";
+    assert!(ended.err.contains(printed), "{}", ended.err);
+    assert!(ended.err.contains(": connect: Connection timed out"), "{}", ended.err);
+    let summary = ended.summary();
+    assert_eq!(summary["valid"], false);
+    let reason = summary["invalid_reason"].as_str().expect("it says why");
+    assert!(reason.contains(printed), "{reason}");
+}
+
 #[test]
 fn a_program_whose_time_never_came_was_not_started() {
     if !machine_can() {

@@ -198,6 +198,7 @@ impl<'w> Turns<'w> {
             events: Lateness::of(&meter.events),
             packets: Lateness::of(&meter.packets),
             reads: Lateness::of(&meter.reads),
+            sends: Lateness::default(),
             reference: reference.map(Reference::lateness),
             cpu_load: meter.cpu_load(now),
             suspended: meter.suspended(),

@@ -1,7 +1,7 @@
 //! Flows of the scenario on sockets of the kernel.
 
 use crate::address;
-use crate::traffic::{Load, Prepared, Running, ShakeBy, Spec, Timing, Within};
+use crate::traffic::{Load, Prepared, Report, Running, ShakeBy, Spec, Timing, Within};
 use fairwave_linux::clock::Clock;
 use fairwave_netns::Namespaces;
 use fairwave_scenario::Scenario;
@@ -146,14 +146,18 @@ impl RunningFlows {
     }
 
     /// Ends the flows, at once or at their own ends, and replaces the simulator's outcomes of them.
+    /// Returns their report; `None` without flows.
     ///
     /// # Errors
     /// If their thread failed.
-    pub(crate) fn put_into(self, outcomes: &mut [FlowOutcome], at_once: bool) -> Result<(), Error> {
-        if let Some(running) = self.0 {
-            let report = if at_once { running.stop()? } else { running.finish()? };
-            report.put_into(outcomes);
-        }
-        Ok(())
+    pub(crate) fn put_into(
+        self,
+        outcomes: &mut [FlowOutcome],
+        at_once: bool,
+    ) -> Result<Option<Report>, Error> {
+        let Some(running) = self.0 else { return Ok(None) };
+        let report = if at_once { running.stop()? } else { running.finish()? };
+        report.put_into(outcomes);
+        Ok(Some(report))
     }
 }

@@ -14,7 +14,8 @@ use crate::emulation::programs::Programs;
 use crate::emulation::proxies;
 use crate::emulation::summary::summary;
 use crate::emulation::windows::{self, NoWindows, Tracing, Wanted, Windows};
-use crate::log;
+use crate::meter::Lateness;
+use crate::{log, traffic};
 use core::cell::RefCell;
 use core::ops::ControlFlow;
 use fairwave_lab::results::ProgramSummary;
@@ -79,6 +80,8 @@ pub struct Emulated {
     pub broken: Option<drive::Error>,
     /// The reason for which the record is incomplete.
     pub incomplete_record: Option<String>,
+    /// Report of the flows on sockets, if there are any.
+    pub sockets: Option<traffic::Report>,
     /// Totals of the table of windows, if it was requested.
     pub windows: Option<Windows>,
     /// Comparison with the simulation, if it was requested and neither was interrupted.
@@ -138,7 +141,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     };
     let (mut broken, mut incomplete_record, mut no_realtime) = (None, None, None);
     let (mut agreement, mut seen_windows, mut kept_carrier) = (None, None, None);
-    let mut is_ended = false;
+    let (mut seen_sockets, mut is_ended) = (None, false);
     let mut host = |world: &World, sink: &mut dyn Sink| {
         let steerable = world.clone().steerable();
         let mut prepare = || {
@@ -147,7 +150,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
                 own.iter().for_each(OwnProcessor::take);
             }
         };
-        let Driven { report, programs, windows, no_carrier } =
+        let Driven { report, sockets, programs, windows, no_carrier } =
             emulation.drive(&steerable, sink, &mut prepare, show)?;
         (seen_windows, kept_carrier) = (windows, no_carrier);
         is_ended = request.stop.load(Ordering::Relaxed);
@@ -156,7 +159,9 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         if request.beside_simulation && !is_ended {
             agreement = agree(world, &report, &request.stop)?;
         }
-        let emulation = Some(summary(&report, &emulation.names, programs));
+        let failure = sockets.as_ref().and_then(traffic::Report::failure);
+        let emulation = Some(summary(&report, failure, &emulation.names, programs));
+        seen_sockets = sockets;
         if let Stopped::Failed(error) = report.stopped {
             broken = Some(error);
         }
@@ -169,6 +174,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         run,
         broken,
         incomplete_record,
+        sockets: seen_sockets,
         windows: seen_windows,
         agreement,
         no_realtime,
@@ -266,6 +272,7 @@ struct Emulation<'a> {
 /// Results of driving the world.
 struct Driven {
     report: Report,
+    sockets: Option<traffic::Report>,
     programs: Vec<ProgramSummary>,
     windows: Option<Windows>,
     no_carrier: Option<fairwave_netns::Error>,
@@ -336,11 +343,14 @@ impl Emulation<'_> {
             Ok((report?, no_carrier))
         })?;
         let is_cut_short = self.finish(&mut report, dropped).map_err(host_error)?;
-        running.put_into(&mut report.outcome.flows, is_cut_short).map_err(host_error)?;
+        let outcomes = &mut report.outcome.flows;
+        let sockets = running.put_into(outcomes, is_cut_short).map_err(host_error)?;
+        let late = sockets.as_ref().and_then(|sockets| sockets.lateness);
+        report.fidelity.sends = late.map(Lateness::from).unwrap_or_default();
         sink.put_into(&mut report.outcome.flows);
         let windows = windows.map(Tracing::end).transpose().map_err(host_error)?;
         let programs = self.end_programs(programs, clock, &mut report);
-        Ok(Driven { report, programs, windows, no_carrier })
+        Ok(Driven { report, sockets, programs, windows, no_carrier })
     }
 
     /// The loop's setup over `world`.

@@ -4,14 +4,16 @@ use crate::drive::{EndCounts, Report};
 use crate::meter::{Lateness, Verdict};
 use fairwave_lab::results::{EmulationSummary, LatenessSummary, NodeSummary, ProgramSummary};
 
-/// Summary of a finished run; `names` are those of the ends, in their order.
+/// Summary of a finished run; `failure` is that of flows on sockets, and `names` are those of the
+/// ends, in their order.
 pub(crate) fn summary(
     report: &Report,
+    failure: Option<String>,
     names: &[String],
     programs: Vec<ProgramSummary>,
 ) -> EmulationSummary {
     let invalid_reason = match report.verdict() {
-        Verdict::Valid => None,
+        Verdict::Valid => failure,
         Verdict::Invalid(reason) => Some(reason),
     };
     let fidelity = &report.fidelity;

@@ -1,6 +1,6 @@
 //! Statistics of lateness.
 
-use fairwave_sim::Spread;
+use fairwave_sim::{Spread, Times};
 use fairwave_units::Duration;
 
 /// Statistics of lateness. Quantiles are accurate within 0.4 %, as those of a [`Spread`].
@@ -23,14 +23,20 @@ pub struct Lateness {
 impl Lateness {
     /// Statistics of the durations in `spread`; zeros without any.
     pub fn of(spread: &Spread) -> Self {
-        spread.times().map_or_else(Self::default, |times| Self {
+        spread.times().map_or_else(Self::default, Self::from)
+    }
+}
+
+impl From<Times> for Lateness {
+    fn from(times: Times) -> Self {
+        Self {
             count: times.count,
             mean: times.mean,
             p50: times.median,
             p99: times.p99,
             p999: times.p999,
             most: times.most,
-        })
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use fairwave_units::Duration;
 /// Limits within which a run is valid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Maximum lateness of events and of packets, at the 99th percentile.
+    /// Maximum lateness of events, of packets and of datagrams of flows on sockets, at the 99th percentile.
     pub lateness_p99: Duration,
     /// Maximum share of the packets that the emulator lost.
     pub lost: f64,
@@ -28,6 +28,8 @@ pub struct Fidelity {
     pub packets: Lateness,
     /// Time that packets may have waited to be read.
     pub reads: Lateness,
+    /// Lateness of datagrams that flows on sockets sent, relative to their sources' times.
+    pub sends: Lateness,
     /// Lateness of a bare timer loop during the run, if one ran.
     pub reference: Option<Lateness>,
     /// The share of the time that the loop ran on a core, from 0 to 1.
@@ -52,7 +54,11 @@ pub enum Verdict {
 impl Fidelity {
     /// Judges the run.
     pub fn verdict(&self, limits: &Limits) -> Verdict {
-        let late = [("events", self.events), ("packets", self.packets)];
+        let late = [
+            ("events", self.events),
+            ("packets", self.packets),
+            ("datagrams of flows on sockets", self.sends),
+        ];
         let too_late = late.into_iter().find(|(_, seen)| seen.p99 > limits.lateness_p99);
         let share = self.packets_lost as f64 / self.packets_in.max(1) as f64;
         let reason = if !self.suspended.is_zero() {
@@ -128,6 +134,8 @@ mod tests {
             a bare timer was late by 0.400 ms at p99";
         assert_eq!(reason(&run), expected);
         assert_eq!(in_ms(Duration::from_nanos(6_235_527)), "6.24 ms");
+        let run = Fidelity { sends: late(1001), ..base.clone() };
+        assert!(reason(&run).starts_with("datagrams of flows on sockets were late by 1.00 ms"));
         let run = Fidelity { packets_lost: 2, ..base.clone() };
         assert_eq!(reason(&run), "the emulator itself lost 2 of 1000 packets");
         let run = Fidelity { reads: late(1500), ..base.clone() };

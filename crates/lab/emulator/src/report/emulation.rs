@@ -2,6 +2,7 @@
 
 use super::{agreement, real_time};
 use crate::emulation::{Emulated, Request, Uplink, Windows, inert_settings};
+use crate::traffic::Report;
 use fairwave_lab::lints::lints;
 use fairwave_lab::report::run::{RunOfSweep, simulated_s};
 use fairwave_lab::report::summary;
@@ -37,7 +38,7 @@ impl EmulateOutput {
 /// Reason why an emulation has no valid results.
 #[derive(Debug)]
 pub enum Fault {
-    /// It ended early, or a program in it failed.
+    /// It ended early, or a program or a flow on sockets failed.
     Failed(String),
     /// It did not keep real time.
     Late(String),
@@ -52,6 +53,9 @@ impl Emulated {
         let summary = self.run.summary.emulation.as_ref()?;
         if let Some(program) = summary.programs.iter().find(|program| program.failed) {
             return Some(Fault::Failed(failure(program)));
+        }
+        if let Some(failure) = self.sockets.as_ref().and_then(Report::failure) {
+            return Some(Fault::Failed(failure));
         }
         let reason = summary.invalid_reason.as_ref()?;
         Some(Fault::Late(format!("this run is not valid: {reason}")))
@@ -88,6 +92,7 @@ pub fn warnings(request: &Request<'_>, emulated: &Emulated) -> Vec<String> {
     warnings.extend(lints(&emulated.run.summary).into_iter().map(|lint| lint.text));
     warnings.extend(request.uplinks.iter().filter_map(lack));
     warnings.extend(emulated.incomplete_record.clone());
+    warnings.extend(emulated.sockets.iter().flat_map(Report::warnings));
     warnings.extend(emulated.windows.and_then(missing_windows));
     warnings.extend(emulated.no_realtime.as_ref().map(usual_priority));
     warnings.extend(

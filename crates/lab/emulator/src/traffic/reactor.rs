@@ -20,7 +20,7 @@ use rustix::time::{
 };
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{SyncSender, TrySendError};
 
 /// Maximum number of bytes per system call.
 const BUFFER: usize = 256 << 10;
@@ -80,6 +80,26 @@ impl Report {
         for flow in &self.flows {
             outcomes[flow.id.0 as usize].clone_from(&flow.outcome);
         }
+    }
+
+    /// The failures of flows, in words; `None` without any.
+    pub fn failure(&self) -> Option<String> {
+        let failures = self.flows.iter().filter_map(|flow| flow.failure.as_ref());
+        let failures: Vec<String> = failures.map(ToString::to_string).collect();
+        (!failures.is_empty()).then(|| failures.join("; "))
+    }
+
+    /// Warnings about datagrams that no kernel sent, and about samples that are missing.
+    pub fn warnings(&self) -> Vec<String> {
+        let refused = self.flows.iter().filter(|flow| flow.refused > 0).map(|flow| {
+            let (name, refused) = (&flow.outcome.name, flow.refused);
+            format!("{name}: the kernel refused {refused} datagrams, which count as lost")
+        });
+        let lost = (self.samples_lost > 0).then(|| {
+            let lost = self.samples_lost;
+            format!("{lost} samples of flows on sockets came too fast and are not recorded")
+        });
+        refused.chain(lost).collect()
     }
 }
 
@@ -232,7 +252,10 @@ impl Reactor {
             let paths = (0..).zip(flow.paths());
             let paths = paths.map(|(path, sample)| Sample::Path(id, path, sample));
             for sample in iter::once(Sample::Flow(id, sample)).chain(paths) {
-                self.samples_lost += u64::from(self.samples.try_send((at, sample)).is_err());
+                // A loop that has ended takes none: these samples are after its end.
+                let is_full =
+                    matches!(self.samples.try_send((at, sample)), Err(TrySendError::Full(_)));
+                self.samples_lost += u64::from(is_full);
             }
         }
     }

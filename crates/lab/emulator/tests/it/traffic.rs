@@ -6,7 +6,7 @@ use fairwave_emulator::address;
 use fairwave_emulator::agreement::{Agreement, Tolerance, simulate};
 use fairwave_emulator::traffic::{
     CallerNamespace, Connection, Datagrams, Error, KernelFlow, Load, Place, Prepared, Probe,
-    Report, Running, ShakeBy, Spec, Timing, Writes,
+    Report, Running, ShakeBy, Spec, Through, Timing, Writes,
 };
 use fairwave_linux::clock::Clock;
 use fairwave_sim::world::{
@@ -18,6 +18,7 @@ use fairwave_units::{BitRate, Bytes, Duration, Instant, Seed};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
 
 pub(crate) const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub(crate) const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
@@ -155,7 +156,31 @@ fn a_full_channel_costs_samples_and_no_time() {
         Prepared::open(vec![spec(0, V4, bulk(None))], &CallerNamespace).expect("they open");
     let (sender, _receiver) = sync_channel(1);
     let running = prepared.start(Clock::start(), timing, sender).expect("it starts");
-    assert!(running.finish().expect("it ends well").samples_lost > 0);
+    let report = running.finish().expect("it ends well");
+    assert!(report.samples_lost > 0);
+    let expected = format!("{} samples of flows on sockets came too fast", report.samples_lost);
+    assert!(report.warnings()[0].starts_with(&expected), "{:?}", report.warnings());
+}
+
+/// The proxy of the first flow closes the connection at once.
+#[test]
+fn a_flow_that_fails_is_named_and_the_others_go_on() {
+    let proxy = TcpListener::bind((V4, 0)).expect("a port is free");
+    let address = proxy.local_addr().expect("it has an address");
+    let proxy = thread::spawn(move || drop(proxy.accept()));
+    let mut load = bulk(Some(1));
+    let Load::Connection(connection) = &mut load else { unreachable!("it is one") };
+    connection.through = Some(Through {
+        place: Place { node: NodeId(1), address },
+        target: None,
+        congestion_control: "reno".to_owned(),
+    });
+    let report = run(vec![spec(0, V4, load), spec(1, V4, bulk(Some(1000)))], UNTIL_DONE);
+    proxy.join().expect("it accepts");
+    let failure = report.failure().expect("it failed");
+    assert!(failure.starts_with("flow flow0 failed at "), "{failure}");
+    assert!(!failure.contains("flow1"), "{failure}");
+    assert_eq!(report.flows[1].outcome.at_end.delivered_bytes, 1000);
 }
 
 /// Datagrams arrive in order, each once.

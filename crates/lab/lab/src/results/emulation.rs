@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 /// Lateness of an emulation against real time, and the ends of its programs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EmulationSummary {
-    /// Whether the figures are valid: the emulator kept real time, and lost no packet itself.
+    /// Whether the figures are valid: the emulator kept real time and lost no packet itself, and no
+    /// flow on sockets failed.
     pub valid: bool,
     /// Reason for which it is not valid, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
