@@ -22,6 +22,9 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Maximum length of an answer in bytes.
 const LONGEST: u64 = 8 << 20;
+/// Maximum number of requests that are answered before reports get their turn: any local user can
+/// send them.
+const ANSWERS: usize = 8;
 /// Send buffer for an answer in bytes: the status of 1024 stations takes 0.5 MB.
 const ROOM: usize = 1 << 20;
 
@@ -264,11 +267,14 @@ impl StatusSocket {
         })
     }
 
-    /// Answers the waiting requests. A slow reader cannot delay the loop: the part of the answer
-    /// that does not fit into the send buffer is lost.
+    /// Answers the waiting requests, at most [`ANSWERS`]. A slow reader cannot delay the loop: the
+    /// part of the answer that does not fit into the send buffer is lost.
     pub(crate) fn answer(&self, status: impl Fn() -> Status) {
-        while let Ok((mut asker, _)) = self.0.accept() {
-            let text = serde_json::to_string(&status()).unwrap_or_default();
+        let mut text = None;
+        for _ in 0..ANSWERS {
+            let Ok((mut asker, _)) = self.0.accept() else { return };
+            let text: &mut String =
+                text.get_or_insert_with(|| serde_json::to_string(&status()).unwrap_or_default());
             // Without the privilege for a larger buffer, the kernel's maximum must suffice.
             let _ = sockopt::set_socket_send_buffer_size_force(&asker, ROOM)
                 .or_else(|_| sockopt::set_socket_send_buffer_size(&asker, ROOM));
@@ -326,6 +332,34 @@ mod tests {
         let reported: Status = serde_json::from_str(&text).unwrap();
         assert!(text.len() > 300_000 && text.len() < ROOM, "{} bytes", text.len());
         assert_eq!(reported.stations.len(), 1024);
+    }
+
+    /// As many users as may wait ask at once.
+    #[test]
+    fn a_flood_of_requests_gets_a_few_answers_a_turn() {
+        let interface = format!("flood-{}", std::process::id());
+        let desk = StatusSocket::open(&interface).unwrap();
+        let asked = |_| {
+            let asker = UnixStream::connect_addr(&address(&interface).unwrap()).unwrap();
+            asker.set_nonblocking(true).unwrap();
+            asker
+        };
+        let askers: Vec<UnixStream> = (0..2 * ANSWERS).map(asked).collect();
+        let made = std::cell::Cell::new(0);
+        let status = || {
+            made.set(made.get() + 1);
+            Status::default()
+        };
+        for turn in 1..=2 {
+            desk.answer(status);
+            let is_answered = |mut asker: &UnixStream| asker.read(&mut [0]).is_ok();
+            let answered = askers.iter().filter(|asker| is_answered(asker)).count();
+            assert_eq!(
+                (answered, made.get()),
+                (turn * ANSWERS, turn),
+                "one status for all of them"
+            );
+        }
     }
 
     #[test]
