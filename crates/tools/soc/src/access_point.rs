@@ -108,30 +108,9 @@ pub fn run(
     mut receive: impl FnMut(AccessPointEvent),
 ) -> Result<Status, Error> {
     let clock = Clock::start();
-    let ApPlan { interface, piggyback, config, traffic, actuator, mut radio, listen } = plan;
-    let socket = EtherSocket::open(&interface, soc::ETHER_TYPE.number())?;
-    let datagrams = listen.map(open_datagrams).transpose()?;
-    let desk = StatusSocket::open(&interface)?;
-    let actuator = Actuator::start(&actuator, &interface)?;
+    let mut all = Loop::start(&plan, clock.now())?;
+    let ApPlan { interface, piggyback, mut radio, .. } = plan;
     let mut unloading = piggyback.then(|| Unloading::start(&interface)).transpose()?;
-    let ap = AccessPoint::new(config);
-    let mut all = Loop {
-        socket,
-        datagrams,
-        desk,
-        ap,
-        actuator,
-        interface: interface.clone(),
-        failed: 0,
-        traffic: classes(&traffic),
-        trouble: None,
-        meter: Meter::default(),
-        airtime: AirtimeMeter::default(),
-        effect: None,
-        problem: None,
-        again: clock.now(),
-        reports: Vec::with_capacity(BATCH),
-    };
     let listens = all.datagrams.as_ref().map(UdpSocket::local_addr);
     receive(AccessPointEvent::Serving(listens.and_then(Result::ok)));
     let broken = |error| Error::at(format!("interface `{interface}`"))(error);
@@ -185,6 +164,27 @@ fn open_datagrams(at: SocketAddr) -> Result<UdpSocket, Error> {
 }
 
 impl Loop {
+    fn start(plan: &ApPlan, now: Instant) -> Result<Self, Error> {
+        let interface = &plan.interface;
+        Ok(Self {
+            socket: EtherSocket::open(interface, soc::ETHER_TYPE.number())?,
+            datagrams: plan.listen.map(open_datagrams).transpose()?,
+            desk: StatusSocket::open(interface)?,
+            actuator: Actuator::start(&plan.actuator, interface)?,
+            ap: AccessPoint::new(plan.config.clone()),
+            interface: interface.clone(),
+            failed: 0,
+            traffic: classes(&plan.traffic),
+            trouble: None,
+            meter: Meter::default(),
+            airtime: AirtimeMeter::default(),
+            effect: None,
+            problem: None,
+            again: now,
+            reports: Vec::with_capacity(BATCH),
+        })
+    }
+
     /// Descriptors that the loop waits for; the status socket is the first.
     fn readable(&self) -> Vec<&dyn AsFd> {
         let sockets: [&dyn AsFd; 2] = [&self.desk.0, &self.socket];
@@ -244,7 +244,7 @@ impl Loop {
         Ok(Some(self.airtime.effect(&self.interface)))
     }
 
-    /// Handles the frames that wait. Returns their number, and whether none is left.
+    /// Handles the frames and datagrams that wait, a batch of each. Returns their number, and whether none is left.
     fn take_reports(&mut self, now: Instant) -> io::Result<(usize, bool)> {
         let (mut frame, mut taken) = ([0; FRAME], 0);
         self.reports.clear();
@@ -264,11 +264,9 @@ impl Loop {
         for received in &self.reports {
             self.ap.handle(now, ApInput::Report(*received));
         }
-        if taken == BATCH {
-            return Ok((BATCH, false));
-        }
+        // Also after a whole batch: a flood of frames must not keep datagrams waiting.
         let (more, is_empty) = self.take_datagrams(now)?;
-        Ok((taken + more, is_empty))
+        Ok((taken + more, is_empty && taken < BATCH))
     }
 
     /// Handles the datagrams that wait. Returns their number, and whether none is left.
@@ -333,5 +331,42 @@ impl Loop {
             frames: self.actuator.frames(),
             ..Status::of(&self.ap, now, |station| self.actuator.class_of(station))
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+mod tests {
+    use super::*;
+    use crate::source::NoRadio;
+    use fairwave_soc::{KEY_LEN, POLICIES, Policies, TableConfig};
+    use fairwave_wire::seal::Key;
+    use fairwave_wire::soc::{SESSION_LEN, Session};
+
+    #[test]
+    fn a_flood_of_frames_keeps_no_datagram_waiting() {
+        let table = TableConfig::new(Policies::per_host((POLICIES[0].curve)()));
+        let key = Key::new(&[7; KEY_LEN]).unwrap();
+        let plan = ApPlan {
+            interface: "lo".to_owned(),
+            listen: Some("127.0.0.1:0".parse().unwrap()),
+            piggyback: false,
+            config: ApConfig::new(table, key, Session([5; SESSION_LEN])),
+            traffic: Vec::new(),
+            actuator: ActuatorPlan::Nothing,
+            radio: Box::new(NoRadio),
+        };
+        let Ok(mut all) = Loop::start(&plan, Instant::ZERO) else {
+            eprintln!("SKIPPED: it needs a packet socket: run as root");
+            return;
+        };
+        let flood = soc::frame(Mac::local(1), Mac::default(), &[0; 64]);
+        for _ in 0..=BATCH {
+            assert!(all.socket.send(&flood).unwrap());
+        }
+        let to = all.datagrams.as_ref().unwrap().local_addr().unwrap();
+        UdpSocket::bind("127.0.0.1:0").unwrap().send_to(&[0; 80], to).unwrap();
+        assert_eq!(all.take_reports(Instant::ZERO).unwrap(), (BATCH + 1, false));
+        assert_eq!(all.take_reports(Instant::ZERO).unwrap(), (1, true));
     }
 }

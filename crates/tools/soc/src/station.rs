@@ -23,6 +23,9 @@ const SAMPLES: u64 = 4;
 const HOLD: u64 = 4;
 /// Last reports that are sent, as some may be lost.
 const LAST_REPORTS: u32 = 3;
+/// Maximum number of messages that are read before reports get their turn: any host on the link can
+/// send them.
+const BATCH: usize = 64;
 /// Period of readings of the interface's IPv4 address.
 const ADDRESS_LOOK: Duration = Duration::from_secs(1);
 /// Maximum wait, so that the loop notices a request to stop.
@@ -222,8 +225,10 @@ impl Station {
         self.reporter.handle(now, ReporterInput::Snr(level.snr));
     }
 
+    /// Handles messages that wait, at most [`BATCH`].
     fn listen(&mut self, now: Instant) -> std::io::Result<()> {
-        while let Some(received) = self.path.receive(self.key.as_ref())? {
+        for _ in 0..BATCH {
+            let Some(received) = self.path.receive(self.key.as_ref())? else { return Ok(()) };
             match received {
                 Received::Answer(answer)
                     if answer.station == self.address && answer.sequence > self.answered =>

@@ -86,6 +86,22 @@ impl Bench {
     }
 }
 
+#[test]
+fn a_flood_of_messages_leaves_time_for_reports() {
+    let mut bench = Bench::new(1);
+    // Without an answer yet, the station's address is known from its greeting.
+    bench.station.reporter.handle(ms(200), ReporterInput::Snr(Db(10.0)));
+    bench.station.report(ms(200)).unwrap();
+    let (_, station) = bench.socket.recv_from(&mut [0; 256]).unwrap();
+    for _ in 0..2 * BATCH {
+        bench.socket.send_to(&[0; 80], station).unwrap();
+    }
+    for turns in 1..=2 {
+        bench.station.listen(ms(200)).unwrap();
+        assert_eq!(bench.station.counts.refused, turns * BATCH as u64);
+    }
+}
+
 /// The station's clock stands still for ten seconds, and the access point's does not.
 #[test]
 fn reports_after_a_suspend_are_accepted_from_the_next_session_on() {
