@@ -65,8 +65,8 @@ pub enum AccessPointEvent {
     Serving(Option<SocketAddr>),
     /// A decision, and its time since the start.
     Decided(Instant, Decision),
-    /// The kernel refused a change of this station, for this reason.
-    Failed(Mac, String),
+    /// The kernel refused a change of this station, for this reason, at this time since the start.
+    Failed(Instant, Mac, String),
     /// The radio cannot be read, for this reason.
     Trouble(String),
 }
@@ -309,7 +309,7 @@ impl Loop {
                 Action::Serve { .. } | Action::Stop { .. } => {
                     if let Err(error) = self.actuator.set(&action) {
                         self.failed += 1;
-                        receive(AccessPointEvent::Failed(station, error.to_string()));
+                        receive(AccessPointEvent::Failed(now, station, error.to_string()));
                     }
                 }
             }

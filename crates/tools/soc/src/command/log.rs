@@ -44,23 +44,23 @@ impl Log {
 /// The line of a decision, or of a change that the kernel refused. Refused reports are only
 /// counted, as a flood of them would fill the disk.
 fn entry(interface: &str, started_s: u64, events: &AccessPointEvent) -> Option<Value> {
+    // Time advances by the monotonic clock from the start: steps of the date have no effect.
+    let unix_s = |at: &Instant| started_s as f64 + at.as_secs_f64();
     match events {
         AccessPointEvent::Decided(at, Decision::Changed { action, source, reason }) => {
             let mut line = decided(*at, action)?;
             let fields = line.as_object_mut()?;
             fields.insert("interface".to_owned(), interface.into());
-            // Time advances by the monotonic clock from the start: steps of the date have no
-            // effect.
-            fields.insert("unix_s".to_owned(), (started_s as f64 + at.as_secs_f64()).into());
+            fields.insert("unix_s".to_owned(), unix_s(at).into());
             fields.insert("source".to_owned(), source.name().into());
             fields.insert("reason".to_owned(), word(reason).into());
             fields.insert("soc_db".to_owned(), soc(reason).into());
             fields.insert("because".to_owned(), reason.to_string().into());
             Some(line)
         }
-        AccessPointEvent::Failed(station, why) => Some(json!({
-            "interface": interface, "station": station.to_string(), "action": "failed",
-            "because": why,
+        AccessPointEvent::Failed(at, station, why) => Some(json!({
+            "t_s": at.as_secs_f64(), "unix_s": unix_s(at), "interface": interface,
+            "station": station.to_string(), "action": "failed", "because": why,
         })),
         AccessPointEvent::Decided(_, Decision::Refused { .. })
         | AccessPointEvent::Serving(_)
@@ -138,6 +138,12 @@ mod tests {
             "because": "2 reports are missing, 9.8 dB are left",
         });
         assert_eq!(entry("wlan0", 100, &events), Some(expected));
+        let failed = AccessPointEvent::Failed(at, station, "no room".to_owned());
+        let expected = json!({
+            "interface": "wlan0", "t_s": 1.5, "unix_s": 101.5, "station": "02:00:00:00:00:07",
+            "action": "failed", "because": "no room",
+        });
+        assert_eq!(entry("wlan0", 100, &failed), Some(expected));
         let refused = Decision::Refused { from: station, why: Refusal::Forged };
         assert_eq!(entry("wlan0", 100, &AccessPointEvent::Decided(at, refused)), None);
     }
@@ -148,7 +154,9 @@ mod tests {
         let file = place.path().join("log");
         for _ in 0..2 {
             let mut log = Log::open(&file, "wlan0", 0).unwrap();
-            log.add(&AccessPointEvent::Failed(Mac::local(7), "no room".to_owned())).unwrap();
+            let failed =
+                AccessPointEvent::Failed(Instant::ZERO, Mac::local(7), "no room".to_owned());
+            log.add(&failed).unwrap();
         }
         let text = std::fs::read_to_string(&file).unwrap();
         let lines: Vec<Value> =

@@ -403,7 +403,9 @@ pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<Comma
                     console.note(&format!("{:.3} s: {line}", at.as_secs_f64()));
                 }
             }
-            AccessPointEvent::Failed(station, why) => console.warn(&format!("{station}: {why}")),
+            AccessPointEvent::Failed(_, station, why) => {
+                console.warn(&format!("{station}: {why}"));
+            }
             AccessPointEvent::Trouble(why) => console.warn(&why),
         }
     };
