@@ -182,6 +182,20 @@ fn a_record_that_is_missing_or_cut_is_said_to_be() {
     assert!(err.contains("emulate with --record"), "{err}");
 }
 
+/// The second run takes the place of the first.
+#[test]
+fn a_run_without_a_record_leaves_none_of_an_earlier_run() {
+    if skipped() {
+        return;
+    }
+    let place = scratch();
+    let directory = place.path();
+    for (more, is_recorded) in [(&["--record"][..], true), (&["--force"], false)] {
+        end(begin(directory, &[&["--for", "1 s"][..], more].concat()), 0);
+        assert_eq!(directory.join("run/packets.fwin").exists(), is_recorded);
+    }
+}
+
 #[test]
 fn nobody_can_hold_up_a_run_by_its_socket() {
     if skipped() {

@@ -27,7 +27,7 @@ use fairwave_scenario::plan::{Job, Plan};
 use fairwave_scenario::{Started, Steering};
 use fairwave_sim::world::World;
 use fairwave_trace::{FlowId, NodeId, Sink};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -454,12 +454,19 @@ impl Emulation<'_> {
         Ok(ends?.into_iter().chain(self.bridge.take()).collect())
     }
 
+    /// Begins the record, if it is requested. That of an earlier run in this directory is removed in
+    /// any case: a replay would take it for this run's.
     fn record(&self) -> io::Result<Option<log::Writer>> {
-        let Some(directory) = self.request.directory.filter(|_| self.request.records) else {
+        let Some(path) = self.request.directory.map(|directory| directory.join(RECORD)) else {
             return Ok(None);
         };
-        let file = File::create(directory.join(RECORD))?;
-        log::Writer::new(file, log::Keep::Whole).map(Some)
+        if self.request.records {
+            return log::Writer::new(File::create(path)?, log::Keep::Whole).map(Some);
+        }
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(None),
+        }
     }
 }
 
