@@ -135,6 +135,7 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
     let (job, of_seeds) = only_job(common, &plan, file)?;
     emulation::add_programs(&mut plan, job, &emulate.exec).map_err(Failure::Usage)?;
     emulation::check_shell(&plan, job, emulate.shell.as_deref()).map_err(Failure::Usage)?;
+    emulation::check_uplinks(&emulate.uplink).map_err(Failure::Usage)?;
     if emulate.windows {
         check_windows(&plan, job, standing)?;
     }

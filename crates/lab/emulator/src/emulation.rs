@@ -32,7 +32,7 @@ pub(crate) use fit::{NO_MPTCP, has_mptcp};
 pub use fit::{absent, available_congestion_controls, kernel_release, misfit};
 pub(crate) use inert::settings as inert_settings;
 pub use live::{Live, Newest, NodeState, State};
-pub use order::{Order, Uplink, add_programs, check_shell};
+pub use order::{Order, Uplink, add_programs, check_shell, check_uplinks};
 pub use programs::{LOGS, log_name};
 pub use replay::{Repeated, Replay, replay};
 pub use run::{Emulated, Error, RECORD, Request, run};

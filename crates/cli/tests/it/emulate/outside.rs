@@ -182,3 +182,21 @@ fn a_node_with_an_uplink_leads_the_others_out_and_the_machine_is_as_before() {
     let lack = "this kernel cannot forward IPv6 of one interface alone";
     assert!(six.contains("64 bytes from 2001:db8::2") || ended.err.contains(lack), "{six}");
 }
+
+#[test]
+fn two_nodes_have_uplinks_of_their_own_and_the_first_leads_the_others_out() {
+    if !machine_can() {
+        return;
+    }
+    let script = "ip address add 192.0.2.9/24 dev f0; interfaces > interfaces.before\n\
+        $EMULATE --uplink server=f0 --uplink sta1=f0 \
+            --exec 'server=busybox ping -c 1 192.0.2.2' \
+            --exec 'sta1=ip -4 route get 192.0.2.2 && busybox ping -c 1 192.0.2.2' \
+            --exec 'sta2=ip -4 route get 192.0.2.2 && busybox ping -c 1 192.0.2.2'; code=$?";
+    let (ended, code) = with_computers(Site::new(""), script);
+    assert!(matches!(&*code, "code 0\n" | "code 4\n"), "{code}{}", ended.err);
+    for (node, is_led_out) in [("sta1", false), ("sta2", true)] {
+        let log = ended.log(node);
+        assert_eq!(log.contains("dev fw0"), is_led_out, "{log}");
+    }
+}

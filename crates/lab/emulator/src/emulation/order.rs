@@ -84,6 +84,20 @@ pub fn check_shell(plan: &Plan, job: Job, node: Option<&str>) -> Result<(), Stri
     }
 }
 
+/// Checks that no node has two uplinks, as it has one default route.
+///
+/// # Errors
+/// If one has.
+pub fn check_uplinks(uplinks: &[Uplink]) -> Result<(), String> {
+    let twice = (0..).zip(uplinks).find(|(place, uplink): &(usize, _)| {
+        uplinks[..*place].iter().any(|earlier| earlier.node == uplink.node)
+    });
+    match twice {
+        Some((_, Uplink { node, .. })) => Err(format!("--uplink: {node:?} has two uplinks")),
+        None => Ok(()),
+    }
+}
+
 fn real_names(scenario: &Scenario, job: Job) -> Vec<String> {
     let world = scenario.to_world(job.seed);
     let real = scenario.real_nodes().into_iter();
@@ -116,5 +130,14 @@ mod tests {
         }
         assert!("server".parse::<Uplink>().is_err());
         assert!("server=eth0".parse::<Uplink>().is_ok());
+    }
+
+    #[test]
+    fn a_node_has_one_uplink() {
+        let uplinks = ["server=eth0", "sta1=eth0", "server=eth1"];
+        let uplinks = uplinks.map(|text| text.parse::<Uplink>().expect("an uplink"));
+        assert_eq!(check_uplinks(&uplinks[..2]), Ok(()));
+        let error = check_uplinks(&uplinks).expect_err("the first has two");
+        assert!(error.contains("\"server\""), "{error}");
     }
 }

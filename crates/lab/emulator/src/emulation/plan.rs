@@ -21,9 +21,10 @@ pub(crate) fn namespaces(
     let emulate = scenario.emulation();
     let sysctls: Vec<(String, String)> =
         emulate.sysctls.iter().filter_map(|s| setting(s)).collect();
+    // A node with an uplink has its default route there.
     let leads_out = |id: &NodeId| {
         let name = &world.nodes[id.0 as usize].name;
-        uplinks.first().is_some_and(|uplink| uplink.node != *name)
+        !uplinks.is_empty() && uplinks.iter().all(|uplink| uplink.node != *name)
     };
     // Nodes without an uplink reach the outside world through a node that has one.
     let ways = uplinks.iter().map(|Uplink { node, interface }| {
@@ -168,6 +169,20 @@ paths = [{ via = "phone3" }]
         assert_eq!(of("host").endpoints.as_deref(), Some(&paths[..2]));
         assert_eq!((of("server").aliases.len(), of("server").endpoints.clone()), (0, Some(vec![])));
         assert_eq!((of("phone1").aliases.len(), of("phone1").endpoints.clone()), (0, None));
+    }
+
+    #[test]
+    fn each_node_with_an_uplink_has_its_default_route_there() {
+        let plan = ScenarioPlan::parse("paths.toml", SCENARIO, &[]).expect("a scenario");
+        let job = plan.jobs()[0];
+        let scenario = plan.scenario(job);
+        let world = scenario.to_world(job.seed);
+        let uplink = |node: &str| Uplink { node: node.to_owned(), interface: "lo".to_owned() };
+        let uplinks = [uplink("server"), uplink("host")];
+        let built = namespaces(&scenario, &world, &scenario.real_nodes(), &uplinks);
+        let led = built.nodes.iter().filter(|node| !node.routes.is_empty());
+        let led: Vec<&str> = led.map(|node| &*node.name).collect();
+        assert_eq!(led, ["phone1", "phone2", "phone3"]);
     }
 
     const QUICK: &str = r#"# Which ACKs does the kernel delay?
