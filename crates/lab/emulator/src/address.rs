@@ -41,19 +41,14 @@ pub fn on_path(node: NodeId, via: NodeId) -> Option<Ipv4Addr> {
     fits.then(|| Ipv4Addr::from(FIRST_PATH | node.0 << VIA_BITS | via.0))
 }
 
-/// The node and the node that its path passes, for an address of [`on_path`].
-fn path(address: IpAddr) -> Option<(NodeId, NodeId)> {
+/// The node and the node that its path passes, for an address of [`on_path`]. Only flows give nodes
+/// such addresses; elsewhere they are usual ones of private networks.
+pub fn path(address: IpAddr) -> Option<(NodeId, NodeId)> {
     let IpAddr::V4(address) = address else { return None };
     let is_path = address.to_bits() & 0xff80_0000 == FIRST_PATH && !is_for_many(address.into());
     let number = address.to_bits() ^ FIRST_PATH;
     let (node, via) = (number >> VIA_BITS, number & ((1 << VIA_BITS) - 1));
     (is_path && via < MAX_PATHS.1).then_some((NodeId(node), NodeId(via)))
-}
-
-/// The node that a packet between two addresses passes first: by the path of its source, or else
-/// that of its destination.
-pub fn via(source: IpAddr, destination: IpAddr) -> Option<NodeId> {
-    path(source).or_else(|| path(destination)).map(|(_, via)| via)
 }
 
 /// The node of an address, if it has the form of one. The node may not exist.
@@ -114,13 +109,12 @@ mod tests {
         let max = (NodeId(2047), NodeId(4094));
         for (node, passed) in [(NodeId(0), NodeId(0)), (NodeId(3), NodeId(5)), max] {
             let address = IpAddr::V4(on_path(node, passed).expect("it has one"));
-            let peer = v4(NodeId(9)).into();
             assert_eq!(super::node(address), Some(node));
-            assert_eq!((via(address, peer), via(peer, address)), (Some(passed), Some(passed)));
+            assert_eq!(path(address), Some((node, passed)));
         }
         let address = on_path(NodeId(3), NodeId(5)).expect("it has one");
         assert_eq!(address, Ipv4Addr::new(10, 128, 48, 5));
-        assert_eq!(via(v4(NodeId(1)).into(), v6(NodeId(0)).into()), None);
+        assert_eq!([v4(NodeId(1)).into(), v6(NodeId(0)).into()].map(path), [None; 2]);
         assert_eq!(on_path(NodeId(2048), NodeId(0)), None);
         assert_eq!(on_path(NodeId(0), NodeId(4095)), None);
     }

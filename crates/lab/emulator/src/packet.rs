@@ -91,16 +91,22 @@ pub fn describe(head: &[u8], len: u32) -> Result<Description, Error> {
 }
 
 impl Description {
-    /// The packet in the form in which it enters the world. `id` distinguishes it from others
-    /// between the same addresses.
-    pub fn enter(&self, handle: u64, ends: Endpoints, id: u16) -> OutsidePacket {
+    /// The packet in the form in which it enters the world. It passes `via` first, if that is a
+    /// node. `id` distinguishes it from others between the same addresses.
+    pub fn enter(
+        &self,
+        handle: u64,
+        ends: Endpoints,
+        via: Option<NodeId>,
+        id: u16,
+    ) -> OutsidePacket {
         let Self { category, datagram, .. } = *self;
         let Endpoints { source, destination } = ends;
         OutsidePacket {
             handle,
             source,
             destination,
-            via: address::via(self.source, self.destination),
+            via,
             category,
             datagram: Datagram { id, ..datagram },
         }

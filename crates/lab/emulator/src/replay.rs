@@ -50,7 +50,7 @@ pub fn replay(
 ) -> Result<Replayed, Error> {
     let mut reader = Reader::new(record)?;
     let mut simulation = Simulation::new(world, sink)?;
-    let mut entrance = Entrance::default();
+    let mut entrance = Entrance::new(world);
     let (mut packets, mut is_complete) = (0, false);
     let broken = loop {
         match reader.read() {

@@ -123,7 +123,7 @@ impl<'w> Turns<'w> {
             port_of,
             names,
             slab: Slab::new(options.bound()),
-            entrance: Entrance::default(),
+            entrance: Entrance::new(world),
             joined: Joined::new(),
             answering,
             last_read: None,

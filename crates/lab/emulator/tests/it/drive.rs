@@ -165,6 +165,8 @@ fn whole_frames_pass_between_bridged_ends_as_they_are() {
     let (mut ends, [one, other]) = ends(Offload::On);
     (ends[0].way, ends[1].way) = (Way::Bridged { to: SERVER }, Way::Bridged { to: STATION });
     let mut packet = udp(NodeId(0), 3, 4);
+    // An address of the form of a path's, through a node that does not exist.
+    packet[12..16].copy_from_slice(&[10, 128, 0, 100]);
     packet[16..20].copy_from_slice(&[192, 0, 2, 255]);
     let frame = |number: [u8; 2], body: &[u8]| {
         [&[0; HEADER_LEN][..], &[255; 6], &[2, 0, 0, 0, 0, 9], &number, body].concat()
