@@ -165,6 +165,13 @@ impl Tcp {
         }
     }
 
+    /// Names of the options whose values differ from those of the stack.
+    pub fn own_options(&self) -> Vec<&'static str> {
+        let usual = (profile(&self.stack).config)();
+        let own = Config::KEYS.iter().filter(|option| !(option.is_same)(&self.options, &usual));
+        own.map(|option| option.name).collect()
+    }
+
     /// One connection.
     pub(crate) fn connection(&self) -> world::TcpFlow {
         let receiver = self.receiver_stack.as_ref();

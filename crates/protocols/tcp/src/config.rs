@@ -267,6 +267,8 @@ pub struct ConfigOption {
     pub name: &'static str,
     /// Documentation as it stands in the table, paragraphs apart by an empty line.
     about: &'static str,
+    /// Whether two configurations have the same value.
+    pub is_same: fn(&Config, &Config) -> bool,
     /// Form and range of its values, and access to them.
     pub kind: OptionKind,
 }

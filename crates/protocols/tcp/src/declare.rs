@@ -44,6 +44,7 @@ macro_rules! options {
                 pub const $list: &'static [ConfigOption] = &[$(ConfigOption {
                     name: $crate::declare::options!(@name $field $($name)?),
                     about: concat!($($about, "\n"),+),
+                    is_same: |one, other| one.$field == other.$field,
                     kind: OptionKind::$kind(
                         OptionField {
                             get: |config| Stored::load(config.$field),

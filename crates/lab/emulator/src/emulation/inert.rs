@@ -1,10 +1,13 @@
 //! Keys of a scenario that cannot act on sockets.
 
 use crate::emulation::links;
-use fairwave_scenario::{Away, Emulate, Scenario};
+use fairwave_scenario::{Away, Emulate, Scenario, Tcp, Transport};
 use fairwave_shake_host::Mode;
 use fairwave_shake_host::endpoint::max_mss;
-use fairwave_sim::world::{DccpFlow, Flow, ShakeFormat, Traffic};
+use fairwave_sim::world::{DccpFlow, Flow, ShakeFormat, Traffic, World};
+use fairwave_trace::FlowId;
+use fairwave_units::Duration;
+use std::collections::BTreeSet;
 
 /// Warnings about keys of the flows of `scenario` on sockets that have no effect there.
 pub(crate) fn settings(scenario: &Scenario) -> Vec<String> {
@@ -29,12 +32,17 @@ pub(crate) fn settings(scenario: &Scenario) -> Vec<String> {
     if emulate.away != Away::NoCarrier && !links::roam(&world, &scenario.real_nodes()) {
         warnings.push("emulate: away cannot act: no real station has roaming".to_owned());
     }
+    warnings.extend(of_tcp(scenario, &world, &on_sockets));
     for (flow, is_named) in flows {
         let (mode, mss) = match &flow.traffic {
             Traffic::Shake(_) if emulate.mptcp => continue,
             Traffic::Shake(shake) => {
                 if shake.format == ShakeFormat::Tcp {
-                    warnings.push(cannot(flow, "format \"tcp\"", "messages are datagrams of UDP"));
+                    warnings.push(cannot(
+                        &flow.name,
+                        "format \"tcp\"",
+                        "messages are datagrams of UDP",
+                    ));
                 }
                 (Mode::Shake, shake.config.mss)
             }
@@ -49,7 +57,7 @@ pub(crate) fn settings(scenario: &Scenario) -> Vec<String> {
         let maximum = max_mss(mode).min(emulate.mtu.saturating_sub(1500 - max_mss(mode)));
         if mss > maximum {
             let why = format!("a packet has room for {maximum} bytes");
-            warnings.push(cannot(flow, &format!("an mss of {mss} B"), &why));
+            warnings.push(cannot(&flow.name, &format!("an mss of {mss} B"), &why));
         }
         if is_named {
             warnings.push(own_code(flow));
@@ -59,7 +67,7 @@ pub(crate) fn settings(scenario: &Scenario) -> Vec<String> {
 }
 
 fn own_code(flow: &Flow) -> String {
-    cannot(flow, "kernel_congestion_control", "Fairwave's own code carries it")
+    cannot(&flow.name, "kernel_congestion_control", "Fairwave's own code carries it")
 }
 
 /// Warnings about remedies, which act by notices of the kernel, and about datagrams too long for a
@@ -69,11 +77,11 @@ fn of_dccp(flow: &Flow, dccp: &DccpFlow, emulate: &Emulate) -> Vec<String> {
     let needs_rate = [("ahead", remedies.set_ahead), ("on-arrival", remedies.on_arrival)];
     let needs_rate = needs_rate.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| {
         let why = "no notice of the kernel has the free rate of the next access point";
-        cannot(flow, &format!("the remedy {name:?}"), why)
+        cannot(&flow.name, &format!("the remedy {name:?}"), why)
     });
     let is_blind = emulate.away == Away::Up && remedies.any();
     let blind = is_blind
-        .then(|| cannot(flow, "remedies", "with away = \"up\" a node learns of no handover"));
+        .then(|| cannot(&flow.name, "remedies", "with away = \"up\" a node learns of no handover"));
     let (bytes, room) = (dccp.largest_payload_bytes(), emulate.mtu.saturating_sub(MAX_HEADERS));
     let long = (bytes > room).then(|| {
         format!(
@@ -87,6 +95,108 @@ fn of_dccp(flow: &Flow, dccp: &DccpFlow, emulate: &Emulate) -> Vec<String> {
 /// Headers of IPv4, UDP and DCCP in bytes, and the usual options of DCCP.
 const MAX_HEADERS: u32 = 20 + 8 + 24 + 24;
 
-fn cannot(flow: &Flow, key: &str, why: &str) -> String {
-    format!("{}: {key} cannot act on sockets: {why}", flow.name)
+fn cannot(flow: &str, key: &str, why: &str) -> String {
+    format!("{flow}: {key} cannot act on sockets: {why}")
+}
+
+/// Warnings about keys of TCP flows that the kernel's TCP does not take, one for each table of
+/// flows. `ids` are the flows on sockets.
+fn of_tcp(scenario: &Scenario, world: &World, ids: &[FlowId]) -> Vec<String> {
+    let on_sockets: BTreeSet<&str> =
+        ids.iter().map(|id| &*world.flows[id.0 as usize].name).collect();
+    let sysctls = scenario.emulation().sysctls;
+    let warning = |(table, flow): (usize, &fairwave_scenario::Flow)| {
+        let Transport::Tcp(tcp) = &flow.transport else { return None };
+        let keys = without_effect(tcp, &sysctls);
+        let names = scenario.flows_of(table);
+        let is_warned = !keys.is_empty() && names.iter().any(|name| on_sockets.contains(&**name));
+        let why = "the kernel's TCP has its own settings (emulate.sysctls)";
+        is_warned.then(|| cannot(&flow.name, &keys.join(", "), why))
+    };
+    scenario.flow.iter().enumerate().filter_map(warning).collect()
+}
+
+/// The keys that were set, and neither act nor describe the kernel.
+fn without_effect(tcp: &Tcp, sysctls: &[String]) -> Vec<&'static str> {
+    let is_foreign = |stack: &str| stack != "default" && stack != KERNELS_STACK;
+    let stacks = [
+        ("stack", is_foreign(&tcp.stack)),
+        ("receiver_stack", tcp.receiver_stack.as_ref().is_some_and(|stack| is_foreign(stack))),
+    ];
+    let acks = tcp.config().delayed_ack;
+    let is_usual = acks.every == 1 || (acks.every, acks.timeout) == USUAL_ACKS;
+    let is_set = |key: &str| {
+        let name = format!("net.ipv4.tcp_{key}");
+        sysctls.iter().any(|text| text.split('=').next().is_some_and(|key| key.trim() == name))
+    };
+    let own = tcp.own_options().into_iter();
+    let own = own.filter(|key| !OPTIONS_OF_SOCKETS.contains(key) && !is_set(key));
+    let own = own.filter(|key| *key != "delayed_ack" || !is_usual);
+    let stacks = stacks.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key);
+    stacks.chain(own).collect()
+}
+
+/// The stack that describes the kernel.
+const KERNELS_STACK: &str = "linux-6";
+/// Options that a socket has too.
+const OPTIONS_OF_SOCKETS: [&str; 6] =
+    ["mss", "send_buffer", "send_buffer_max", "receive_buffer", "receive_buffer_max", "nagle"];
+/// `delayed_ack = "on"`: the kernel's own rule.
+const USUAL_ACKS: (u32, Duration) = (2, Duration::from_millis(200));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_scenario::plan::Plan;
+    use std::fs;
+    use std::path::Path;
+
+    /// Warnings about a flow with these keys, and these of the table `[emulate]`.
+    fn warnings(flow: &str, emulate: &str) -> Vec<String> {
+        let text = format!(
+            "duration = \"1 s\"\nemulate = {{ kernel_flows = [\"*\"], {emulate} }}\n\
+             node = [{{ name = \"a\", kind = \"host\" }}, {{ name = \"b\", kind = \"host\" }}]\n\
+             link = [{{ ends = [\"a\", \"b\"] }}]\n\
+             [[flow]]\nname = \"up\"\nfrom = \"a\"\nto = \"b\"\n{flow}"
+        );
+        settings(&Scenario::parse("tcp.toml", &text).expect("a scenario"))
+    }
+
+    #[test]
+    fn keys_that_the_kernels_tcp_does_not_take_are_named() {
+        for acting in [
+            "stack = \"linux-6\"\nmss = \"1000 B\"\nnagle = true\ndelayed_ack = \"off\"",
+            "send_buffer = \"64 KB\"\nreceive_buffer = \"64 KB\"\ndelayed_ack = \"on\"",
+        ] {
+            assert_eq!(warnings(acting, ""), [""; 0], "{acting}");
+        }
+        let inert = "stack = \"linux-2.4\"\nreceiver_stack = \"windows-xp\"\necn = true\n\
+            min_rto = \"1 s\"\ndelayed_ack = { every = 4 }";
+        let expected = |keys: &str| {
+            let why = "the kernel's TCP has its own settings (emulate.sysctls)";
+            [format!("up: {keys} cannot act on sockets: {why}")]
+        };
+        let keys = "stack, receiver_stack, ecn, delayed_ack, min_rto";
+        assert_eq!(warnings(inert, ""), expected(keys));
+        let sysctls = "sysctls = [\"net.ipv4.tcp_ecn = 1\"]";
+        assert_eq!(warnings("ecn = true\nsack = false", sysctls), expected("sack"));
+    }
+
+    #[test]
+    fn every_key_of_the_catalogues_emulations_acts() {
+        let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios");
+        let mut seen = 0;
+        for entry in fs::read_dir(place).expect("the catalogue").flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with("emulated-") || name == "kernel-link.toml" {
+                let text = fs::read_to_string(entry.path()).expect("it is readable");
+                let plan = Plan::parse(&name, &text, &[]).expect("a scenario");
+                for point in plan.points {
+                    assert_eq!(settings(&point.scenario), [""; 0], "{name}");
+                }
+                seen += 1;
+            }
+        }
+        assert!(seen > 5, "{seen}");
+    }
 }
