@@ -182,6 +182,19 @@ fn a_record_that_is_missing_or_cut_is_said_to_be() {
     assert!(err.contains("emulate with --record"), "{err}");
 }
 
+#[test]
+fn a_run_that_was_changed_is_not_compared_with_a_simulation() {
+    if skipped() {
+        return;
+    }
+    let place = scratch();
+    let child = begin(place.path(), &["--for", "5 s", "--beside-simulation"]);
+    control(place.path(), &["link", "name=ap-server", "loss=0.1"]);
+    let err = end(child, 0);
+    let printed = "the run was changed by `emulate ctl`: there is nothing to compare this run with";
+    assert!(err.contains(printed), "{err}");
+}
+
 /// The second run takes the place of the first.
 #[test]
 fn a_run_without_a_record_leaves_none_of_an_earlier_run() {

@@ -122,6 +122,24 @@ fn a_flow_with_a_proxy_passes_fairwaves() {
     assert!(text.contains("\"opened\": 1") && text.contains("\"bytes_up\": 200000"), "{text}");
 }
 
+/// The run ends when the transfer is complete, long before the scenario's duration.
+#[test]
+fn the_simulation_beside_a_run_is_as_long_as_the_run() {
+    if !machine_can() {
+        return;
+    }
+    let more = "kernel_flows = [\"up\"]\nends_when_idle = true\n\
+        [[node]]\nname = \"far\"\nkind = \"host\"\n\
+        [[link]]\nends = [\"far\", \"server\"]\nrate = \"5 Mbps\"\n\
+        [[flow]]\nname = \"up\"\nfrom = \"far\"\nto = \"server\"\nsize = \"500 KB\"\n";
+    let ended = Site::new(more).with(&["--beside-simulation", "--json"]).run();
+    ended.went_well();
+    let out: Value = serde_json::from_str(&ended.out).expect("it is JSON");
+    let difference = &out["agreement"]["flows"][0]["goodput_difference"];
+    let off = difference.as_f64().expect("a difference").abs();
+    assert!(off < 0.5, "{}", out["agreement"]);
+}
+
 /// Two flows on sockets of the kernel, without and with delayed ACKs. Segments are 2.4 ms apart, so
 /// that all are read one by one on an idle machine.
 fn eager_and_lazy() -> Ended {

@@ -76,6 +76,8 @@ pub struct Report {
     pub end: Instant,
     /// Reason of its end.
     pub stopped: Stopped,
+    /// Number of changes of the world by [`Control`](super::Control).
+    pub changes: u64,
     /// State of the record, if one was written.
     pub recorded: Option<Recorded>,
 }

@@ -56,6 +56,8 @@ pub(super) struct Turns<'w> {
     stations: Stations,
     record: Option<log::Writer>,
     inbox: Inbox,
+    /// Changes of the world.
+    changes: u64,
     meter: Meter,
     options: Options,
     /// Buffers of the last frame read, and of the answer to it.
@@ -130,6 +132,7 @@ impl<'w> Turns<'w> {
             stations,
             record,
             inbox,
+            changes: 0,
             meter: Meter::new(clock.now()),
             options,
             frame: vec![0; MAX_FRAME],
@@ -187,7 +190,7 @@ impl<'w> Turns<'w> {
 
     /// Ends the run and returns its report.
     pub(super) fn finish(self, stopped: Stopped, reference: Option<&Reference>) -> Report {
-        let Self { simulation, clock, record, meter, counts, options, .. } = self;
+        let Self { simulation, clock, record, changes, meter, counts, options, .. } = self;
         let now = clock.now();
         // A world that was behind the clock does not catch up after an interruption.
         let end = match stopped {
@@ -207,7 +210,7 @@ impl<'w> Turns<'w> {
         };
         let recorded = record.map(|record| record.finish(end));
         let (outcome, limits) = (simulation.finish(end), options.limits);
-        Report { outcome, fidelity, limits, ends: counts, end, stopped, recorded }
+        Report { outcome, fidelity, limits, ends: counts, end, stopped, changes, recorded }
     }
 
     // Time.
@@ -291,7 +294,7 @@ impl<'w> Turns<'w> {
 
     /// Handles the waiting messages.
     fn take_messages(&mut self, now: Instant) {
-        let Self { inbox, simulation, record, .. } = self;
+        let Self { inbox, simulation, record, changes, .. } = self;
         let samples = inbox.samples.iter().flat_map(Receiver::try_iter);
         for (at, sample) in samples.take(SAMPLES_PER_TURN) {
             simulation.record(at, &sample);
@@ -299,6 +302,7 @@ impl<'w> Turns<'w> {
         for control in inbox.controls.iter().flat_map(Receiver::try_iter) {
             let Control { command, text, done } = control;
             let result = simulation.command(&command, now);
+            *changes += u64::from(result.is_ok());
             if let (Ok(()), Some(record)) = (&result, record.as_mut()) {
                 record.control(now, &text);
             }

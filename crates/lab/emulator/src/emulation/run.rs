@@ -27,6 +27,7 @@ use fairwave_scenario::plan::{Job, Plan};
 use fairwave_scenario::{Started, Steering};
 use fairwave_sim::world::World;
 use fairwave_trace::{FlowId, NodeId, Sink};
+use fairwave_units::Instant;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -84,8 +85,11 @@ pub struct Emulated {
     pub sockets: Option<traffic::Report>,
     /// Totals of the table of windows, if it was requested.
     pub windows: Option<Windows>,
-    /// Comparison with the simulation, if it was requested and neither was interrupted.
+    /// Comparison with a simulation of the same length, if it was requested and neither was
+    /// interrupted.
     pub agreement: Option<Agreement>,
+    /// The reason for which the run cannot be compared with a simulation, if there is one.
+    pub incomparable: Option<&'static str>,
     /// The reason for which the loop had no real-time priority, if it was requested.
     pub no_realtime: Option<fairwave_netns::Error>,
     /// The reason for which real stations kept their carrier between access points, if the kernel
@@ -141,7 +145,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     };
     let (mut broken, mut incomplete_record, mut no_realtime) = (None, None, None);
     let (mut agreement, mut seen_windows, mut kept_carrier) = (None, None, None);
-    let (mut seen_sockets, mut is_ended) = (None, false);
+    let (mut seen_sockets, mut is_ended, mut why_not) = (None, false, None);
     let mut host = |world: &World, sink: &mut dyn Sink| {
         let steerable = world.clone().steerable();
         let mut prepare = || {
@@ -154,9 +158,9 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
             emulation.drive(&steerable, sink, &mut prepare, show)?;
         (seen_windows, kept_carrier) = (windows, no_carrier);
         is_ended = request.stop.load(Ordering::Relaxed);
-        // A run that was interrupted is shorter than the simulation, so that they cannot be
-        // compared.
-        if request.beside_simulation && !is_ended {
+        why_not = incomparable(&report);
+        // Whoever interrupted the run does not wait for a simulation.
+        if request.beside_simulation && !is_ended && why_not.is_none() {
             agreement = agree(world, &report, &request.stop)?;
         }
         let failure = sockets.as_ref().and_then(traffic::Report::failure);
@@ -177,6 +181,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         sockets: seen_sockets,
         windows: seen_windows,
         agreement,
+        incomparable: why_not,
         no_realtime,
         no_carrier: kept_carrier,
         is_ended,
@@ -204,14 +209,25 @@ fn build(
     Namespaces::build(&site)
 }
 
-/// The agreement with a simulation of the same world; `None` if it was stopped.
+/// The reason for which a run cannot be compared with a simulation of the same world.
+const fn incomparable(report: &Report) -> Option<&'static str> {
+    match report.stopped {
+        Stopped::Failed(_) => Some("the run failed"),
+        _ if report.changes > 0 => Some("the run was changed by `emulate ctl`"),
+        _ => None,
+    }
+}
+
+/// The agreement with a simulation of the same world, which ends when the run did; `None` if it was
+/// stopped.
 fn agree(
     world: &World,
     report: &Report,
     stop: &AtomicBool,
 ) -> Result<Option<Agreement>, fairwave_sim::Error> {
-    let simulated = agreement::simulate(world, &mut |_| !stop.load(Ordering::Relaxed))?;
-    Ok(simulated.map(|flows| Agreement::of(world, &flows, &report.outcome.flows)))
+    let world = World { duration: report.end.since(Instant::ZERO), ..world.clone() };
+    let simulated = agreement::simulate(&world, &mut |_| !stop.load(Ordering::Relaxed))?;
+    Ok(simulated.map(|flows| Agreement::of(&world, &flows, &report.outcome.flows)))
 }
 
 /// The reason for which a record is incomplete.

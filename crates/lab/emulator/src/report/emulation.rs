@@ -106,8 +106,8 @@ pub fn warnings(request: &Request<'_>, emulated: &Emulated) -> Vec<String> {
             "the run was ended at {ran_s:.1} of {lasts_s:.1} s; results are those until then"
         ));
     } else if request.beside_simulation && emulated.agreement.is_none() {
-        let text = "the simulation was ended: there is nothing to compare this run with";
-        warnings.push(text.to_owned());
+        let why = emulated.incomparable.unwrap_or("the simulation was ended");
+        warnings.push(format!("{why}: there is nothing to compare this run with"));
     }
     warnings
 }
