@@ -41,8 +41,9 @@ Each station and host is a network namespace with the device fw0. Names of nodes
 addresses inside. Nothing of it is left afterwards. Works without root, but for --uplink, --bridge,
 --windows and --realtime.
 
-Exit code 1: a program or a flow on sockets failed. Exit code 4: the run is not valid, as the emulator did not keep real
-time or lost packets itself; results are written nevertheless, and summary.json says why.";
+Exit code 1: a program or a flow on sockets failed. Exit code 4: the run is not valid, as the
+emulator did not keep real time or lost packets itself; results are written nevertheless, and
+summary.json says why.";
 
 /// Run a scenario in real time: its nodes are network namespaces with real programs in them
 #[derive(Args, Debug)]

@@ -1,11 +1,11 @@
 //! Flows of the scenario on sockets of the kernel.
 
-use crate::address;
+use crate::meter::Lateness;
 use crate::traffic::{Load, Prepared, Report, Running, ShakeBy, Spec, Timing, Within};
+use crate::{address, drive};
 use fairwave_linux::clock::Clock;
 use fairwave_netns::Namespaces;
 use fairwave_scenario::Scenario;
-use fairwave_sim::FlowOutcome;
 use fairwave_sim::world::World;
 use fairwave_trace::{FlowId, NodeId, Sample};
 use fairwave_units::{Duration, Instant};
@@ -145,19 +145,20 @@ impl RunningFlows {
         self.0.as_ref().is_some_and(Running::has_ended)
     }
 
-    /// Ends the flows, at once or at their own ends, and replaces the simulator's outcomes of them.
-    /// Returns their report; `None` without flows.
+    /// Ends the flows, at once or at their own ends, and replaces the simulator's outcomes of them
+    /// in the report of the loop. Returns their own report; `None` without flows.
     ///
     /// # Errors
     /// If their thread failed.
     pub(crate) fn put_into(
         self,
-        outcomes: &mut [FlowOutcome],
+        of_loop: &mut drive::Report,
         at_once: bool,
     ) -> Result<Option<Report>, Error> {
         let Some(running) = self.0 else { return Ok(None) };
         let report = if at_once { running.stop()? } else { running.finish()? };
-        report.put_into(outcomes);
+        report.put_into(&mut of_loop.outcome.flows);
+        of_loop.fidelity.sends = report.lateness.map(Lateness::from).unwrap_or_default();
         Ok(Some(report))
     }
 }

@@ -14,7 +14,6 @@ use crate::emulation::programs::Programs;
 use crate::emulation::proxies;
 use crate::emulation::summary::summary;
 use crate::emulation::windows::{self, NoWindows, Tracing, Wanted, Windows};
-use crate::meter::Lateness;
 use crate::{log, traffic};
 use core::cell::RefCell;
 use core::ops::ControlFlow;
@@ -148,12 +147,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     let (mut seen_sockets, mut is_ended, mut why_not) = (None, false, None);
     let mut host = |world: &World, sink: &mut dyn Sink| {
         let steerable = world.clone().steerable();
-        let mut prepare = || {
-            if request.realtime {
-                no_realtime = become_realtime().err();
-                own.iter().for_each(OwnProcessor::take);
-            }
-        };
+        let mut prepare = || no_realtime = prepare(request, own.as_ref());
         let Driven { report, sockets, programs, windows, no_carrier } =
             emulation.drive(&steerable, sink, &mut prepare, show)?;
         (seen_windows, kept_carrier) = (windows, no_carrier);
@@ -192,6 +186,17 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
 /// which could otherwise run there too.
 fn own_processor(request: &Request<'_>, options: &drive::Options) -> Option<OwnProcessor> {
     (request.realtime && !options.busy_wait.is_zero()).then(OwnProcessor::reserve).flatten()
+}
+
+/// Gives the calling thread a real-time priority and its own processor, if that is requested.
+/// Returns the error if it is not permitted.
+fn prepare(request: &Request<'_>, own: Option<&OwnProcessor>) -> Option<fairwave_netns::Error> {
+    if !request.realtime {
+        return None;
+    }
+    let refused = become_realtime().err();
+    own.iter().for_each(|own| own.take());
+    refused
 }
 
 /// The ends at the interfaces of a bridge.
@@ -359,10 +364,7 @@ impl Emulation<'_> {
             Ok((report?, no_carrier))
         })?;
         let is_cut_short = self.finish(&mut report, dropped).map_err(host_error)?;
-        let outcomes = &mut report.outcome.flows;
-        let sockets = running.put_into(outcomes, is_cut_short).map_err(host_error)?;
-        let late = sockets.as_ref().and_then(|sockets| sockets.lateness);
-        report.fidelity.sends = late.map(Lateness::from).unwrap_or_default();
+        let sockets = running.put_into(&mut report, is_cut_short).map_err(host_error)?;
         sink.put_into(&mut report.outcome.flows);
         let windows = windows.map(Tracing::end).transpose().map_err(host_error)?;
         let programs = self.end_programs(programs, clock, &mut report);
