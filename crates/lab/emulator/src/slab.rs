@@ -23,8 +23,8 @@ impl Held {
     }
 }
 
-/// Buffers that are reused: nothing is allocated once there are as many as packets under way, unless
-/// all of the memory is reserved.
+/// Buffers that are reused: nothing is allocated once there are as many as packets under way,
+/// unless all of the memory is reserved.
 #[derive(Debug)]
 pub(crate) struct Slab {
     places: Vec<Held>,

@@ -244,7 +244,8 @@ impl Loop {
         Ok(Some(self.airtime.effect(&self.interface)))
     }
 
-    /// Handles the frames and datagrams that wait, a batch of each. Returns their number, and whether none is left.
+    /// Handles the frames and datagrams that wait, a batch of each. Returns their number, and
+    /// whether none is left.
     fn take_reports(&mut self, now: Instant) -> io::Result<(usize, bool)> {
         let (mut frame, mut taken) = ([0; FRAME], 0);
         self.reports.clear();

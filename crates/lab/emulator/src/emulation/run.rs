@@ -472,8 +472,8 @@ impl Emulation<'_> {
         Ok(ends?.into_iter().chain(self.bridge.take()).collect())
     }
 
-    /// Begins the record, if it is requested. That of an earlier run in this directory is removed in
-    /// any case: a replay would take it for this run's.
+    /// Begins the record, if it is requested. That of an earlier run in this directory is removed
+    /// in any case: a replay would take it for this run's.
     fn record(&self) -> io::Result<Option<log::Writer>> {
         let Some(path) = self.request.directory.map(|directory| directory.join(RECORD)) else {
             return Ok(None);

@@ -6,7 +6,8 @@ use fairwave_units::Duration;
 /// Limits within which a run is valid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Maximum lateness of events, of packets and of datagrams of flows on sockets, at the 99th percentile.
+    /// Maximum lateness of events, of packets and of datagrams of flows on sockets, at the 99th
+    /// percentile.
     pub lateness_p99: Duration,
     /// Maximum share of the packets that the emulator lost.
     pub lost: f64,
