@@ -40,8 +40,10 @@ impl Carried {
         for (index, CarriedPoint { axes, picks, scenario }) in self.points.into_iter().enumerate() {
             let scenario = Scenario::parse_with("resolved scenario", &scenario, &own);
             let scenario = scenario.map_err(|wrong| ScenarioError::new_err(wrong.to_string()))?;
-            points.push(Point { index, axes, picks, scenario });
+            points.push(Point { index, axes, label: String::new(), picks, scenario });
         }
-        Ok(Plan { question: self.question, points, seeds: self.seeds, own })
+        let mut plan = Plan { question: self.question, points, seeds: self.seeds, own };
+        plan.label();
+        Ok(plan)
     }
 }

@@ -79,3 +79,34 @@ fn every_point_of_every_sort_of_axis_can_be_picked() {
     assert_eq!(value["axes"]["variant"], "no sack");
     assert_eq!(value["axes"]["duration"], "1 s");
 }
+
+/// Both points would have the directory `variant=__1_s`, and the name of the third is too long for
+/// a file system.
+#[test]
+fn each_point_has_a_directory_whatever_its_values() {
+    let place = scratch();
+    let base = fs::read_to_string(tiny()).unwrap();
+    let base = base.split("[sweep]").next().unwrap();
+    let long = "x".repeat(300);
+    let sweep = format!(
+        "[sweep]\n\
+         variant = [\n\
+         {{ name = \"< 1 s\", duration = \"800 ms\" }},\n\
+         {{ name = \"> 1 s\", duration = \"1200 ms\" }},\n\
+         {{ name = \"{long}\", duration = \"1 s\" }}]\n"
+    );
+    fs::write(place.path().join("s.toml"), format!("{base}{sweep}")).unwrap();
+    let args = ["sweep", "s.toml", "--jobs", "2", "--out", "out"];
+    let value = json(place.path(), &args);
+    let runs = value["runs"].as_array().unwrap();
+    let of = |key: &str| runs.iter().map(|run| run[key].clone()).collect::<Vec<_>>();
+    let simulated: Vec<f64> =
+        runs.iter().map(|run| run["summary"]["simulated_ns"].as_f64().unwrap() / 1e9).collect();
+    assert_eq!(simulated, [0.8, 1.2, 1.0]);
+    assert!(of("directory")[0].as_str().unwrap().starts_with("out/variant=__1_s~"), "{runs:?}");
+    let again = json(place.path(), &[&args[..], &["--resume"]].concat());
+    assert_eq!(again["runs"], value["runs"]);
+    ends_with(0, place.path(), &["merge", "out", "--out", "whole"]);
+    let whole = ["sweep", "s.toml", "--out", "whole", "--resume"];
+    assert_eq!(json(place.path(), &whole)["points"], value["points"]);
+}

@@ -1,6 +1,7 @@
 //! Plans: a scenario with its sweep, resolved into points and jobs.
 
 mod axis;
+mod label;
 
 use crate::diagnostic::{Diagnostics, Problem, Refusal, Sources};
 use crate::model::{Origin, Scenario};
@@ -39,6 +40,9 @@ pub struct Point {
     pub index: usize,
     /// Distinguishing dotted keys with their values, in the order of the file.
     pub axes: Vec<(String, String)>,
+    /// Name of the directory of its runs, which no other point of its plan has; empty without axes.
+    /// [`Plan::label`] sets it.
+    pub label: String,
     /// Arguments of `--set` that select this point alone, one for each axis.
     pub picks: Vec<String>,
     /// Its scenario, whose seed is the first of its runs'.
@@ -149,6 +153,14 @@ impl Plan {
         result.map_err(|problems| sources.diagnose(problems))
     }
 
+    /// Sets the labels of its points, after these have changed.
+    pub fn label(&mut self) {
+        let labels = label::labels(self.points.iter().map(|point| &point.axes[..]));
+        for (point, label) in self.points.iter_mut().zip(labels) {
+            point.label = label;
+        }
+    }
+
     /// Every run, point by point.
     pub fn jobs(&self) -> Vec<Job> {
         let runs = |p: &Point| (0..self.seeds).map(|k| Job::new(p, k)).collect::<Vec<_>>();
@@ -248,7 +260,9 @@ fn plan(
             return Err(vec![Problem { span, key: "sweep.seeds".to_owned(), refusal }]);
         }
     }
-    Ok(Plan { question: question(text), points, seeds, own: origin.own })
+    let mut plan = Plan { question: question(text), points, seeds, own: origin.own };
+    plan.label();
+    Ok(plan)
 }
 
 /// The first line of a scenario file, if it is a comment. A user's file need not begin with one.
@@ -276,7 +290,8 @@ fn points(root: &Table, axes: &[Axis], origin: &Origin) -> Result<Vec<Point>, Ve
             }
         }
         let scenario = Scenario::from_table(&table, origin)?;
-        points.push(Point { index, axes: labels, picks, scenario });
+        let label = String::new();
+        points.push(Point { index, axes: labels, label, picks, scenario });
     }
     Ok(points)
 }

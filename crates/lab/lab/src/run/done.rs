@@ -36,18 +36,9 @@ impl Run {
 /// The run directory of `job` under `root`: one directory for each point, unless there is but one,
 /// and in it one for each seed.
 pub fn directory_of(plan: &Plan, job: Job, root: &Path) -> PathBuf {
-    let point = &plan.points[job.point];
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "+-.".contains(c) { c } else { '_' };
-    let label: Vec<String> = point
-        .axes
-        .iter()
-        .map(|(key, value)| {
-            let key = key.rsplit('.').next().unwrap_or(key);
-            format!("{key}={}", value.trim_matches('"').chars().map(plain).collect::<String>())
-        })
-        .collect();
-    let seed = format!("seed-{}", job.seed);
-    if label.is_empty() { root.join(seed) } else { root.join(label.join(",")).join(seed) }
+    let label = &plan.points[job.point].label;
+    // With an empty label it is the root itself.
+    root.join(label).join(format!("seed-{}", job.seed))
 }
 
 /// Origin of the numbers of a job, on this machine, if these nodes are tapped.

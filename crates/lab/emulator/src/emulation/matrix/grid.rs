@@ -110,6 +110,8 @@ impl Grid {
                 }
             }
         }
+        kernel.plan.label();
+        simulator.plan.label();
         Ok(Self { kernel, simulator })
     }
 }
@@ -120,7 +122,8 @@ impl Half {
         let own = own.map(|(key, value)| (key.to_owned(), value));
         let axes = own.into_iter().chain(point.axes.iter().cloned()).collect();
         let (index, scenario) = (self.plan.points.len(), one.scenario.clone());
-        self.plan.points.push(Point { index, axes, picks: Vec::new(), scenario });
+        let (label, picks) = (String::new(), Vec::new());
+        self.plan.points.push(Point { index, axes, label, picks, scenario });
         let (algorithm, company, axes) =
             (algorithm.to_owned(), company.clone(), point.axes.clone());
         self.entries.push(Entry { algorithm, company, axes, flows: one.flows.clone() });
