@@ -130,6 +130,7 @@ impl Plan {
         let mut goes_on =
             |now: fairwave_units::Instant| reply.goes_on(now.as_nanos() as f64 / 1e9 / whole_s);
         let output = Output::Full(&directory);
+        let _under_way = self.raised.begin();
         let done = py.detach(|| run::execute_while(&self.plan, job, output, &mut goes_on));
         done.map(drop).map_err(|error| self.raised.or(reply.or(of_run(error))))
     }
@@ -151,9 +152,9 @@ impl Plan {
         let watch = Watch { progress: &|now| share.set(now), stop: &ending.stop };
         let how = SweepOptions { end: Some(&ending.stop), ..how(directory.as_deref()).into() };
         let work = || run::sweep_with(&self.plan, workers, how, watch, &|run| run);
+        let _under_way = self.raised.begin();
         let runs = attended(py, &ending, &|py| share.report(py), work);
         let ended = ending.raised();
-        // An exception of an algorithm is taken in any case, so that the plan can run again.
         let runs = runs.map_err(|error| self.raised.or(of_run(error)));
         ended?;
         let runs = runs?;
@@ -177,6 +178,7 @@ impl Plan {
         let end = stop.as_ref().map(|stop| &stop.get().0);
         let how = SweepOptions { end, ..how(out.as_deref()).into() };
         let (mut runs, mut failures) = (Vec::new(), Vec::new());
+        let _under_way = self.raised.begin();
         for (point, seed) in jobs {
             let job = self.job(point, seed)?;
             let made = py.detach(|| how.run(&self.plan, job, &mut |_| {}));

@@ -85,6 +85,8 @@ impl Stepper {
         let (actions, taken) = channel();
         let (given, observations) = channel();
         let raised = plan.raised.clone();
+        // The failure of an earlier run of this plan is over, unless other runs must hear of it.
+        drop(raised.begin());
         let watched = raised.clone();
         let drive = move || {
             // Whether the run goes on: the stepper is there, and no algorithm has raised.

@@ -1,6 +1,7 @@
 """Sweeps as Parquet datasets: partitions for every reader, and runs that are made once."""
 
 import sys
+import threading
 
 import duckdb
 import fsspec
@@ -76,6 +77,39 @@ def test_runs_with_an_algorithm_of_ones_own_are_made_each_time(tiny, memory):
     Fixed.segments = 6
     assert (goodput() > narrow).all()
     fw.cc.unregister("Fixed")
+
+
+def test_an_exception_spoils_no_run_of_another_thread(tiny, tmp_path):
+    class Failing(Still):
+        raises = False
+        begun = threading.Barrier(4)
+        runs = threading.local()
+
+        def __init__(self, initial):
+            super().__init__(initial)
+            self.acks = 0
+
+        def on_ack(self, ack):
+            self.acks += 1
+            self.cwnd = (2 + self.acks % 3) * 1460
+            if self.raises and not hasattr(self.runs, "is_begun"):
+                self.runs.is_begun = True
+                if self.begun.wait() == 0:
+                    raise ZeroDivisionError
+
+    fw.cc.register(Failing)
+    settings = {"seeds": 16, "jobs": 4, "set": {"tcp.congestion_control": ["Failing"]}}
+    fw.sweep(tiny, dataset=tmp_path / "good", **settings)
+    Failing.raises = True
+    with pytest.raises(ZeroDivisionError):
+        fw.sweep(tiny, dataset=tmp_path / "left", **settings)
+    fw.cc.unregister("Failing")
+    good, left = (
+        {file.relative_to(place): file.read_bytes() for file in place.rglob("*.parquet")}
+        for place in (tmp_path / "good", tmp_path / "left")
+    )
+    assert len(good) == 16
+    assert left.items() <= good.items()
 
 
 def test_files_of_another_sweep_are_refused(tiny, memory):

@@ -4,7 +4,9 @@ import filecmp
 import functools
 import pickle
 import subprocess
+import threading
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from own_reno import Reno
@@ -93,6 +95,28 @@ def test_an_exception_of_a_callback_is_that_of_the_run(make, tiny, mine):
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
             plan.rows(plan.jobs[:1], "flows")
+
+
+def test_a_run_under_way_does_not_outlive_the_exception_of_another(tiny, mine):
+    begun, over = threading.Event(), threading.Event()
+
+    @mine
+    class Waiting(Reno):
+        def on_ack(self, ack):
+            if threading.current_thread() is threading.main_thread():
+                begun.wait()
+                raise ZeroDivisionError
+            begun.set()
+            over.wait()
+
+    plan = fw.Scenario(tiny, set={**MINE, "sweep.seeds": 2}).plan
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(plan.rows, plan.jobs[1:], "flows")
+        with pytest.raises(ZeroDivisionError):
+            plan.rows(plan.jobs[:1], "flows")
+        over.set()
+        _, [outcome] = other.result()
+    assert outcome.startswith("run with seed 2") and "an algorithm from outside failed" in outcome
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,28 @@
 
 use fairwave_scenario::Failure;
 use pyo3::prelude::*;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The first exception of an algorithm, shared by all of a plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Raised {
-    first: Arc<Mutex<Option<PyErr>>>,
+    state: Arc<Mutex<State>>,
     failure: Failure,
 }
 
+#[derive(Debug, Default)]
+struct State {
+    first: Option<PyErr>,
+    /// Calls that have runs under way.
+    under_way: usize,
+}
+
+/// Runs under way: a failure that one of them meets stays until the last of them has ended.
+pub(crate) struct UnderWay<'a>(&'a Raised);
+
 impl Raised {
     pub(crate) fn new(failure: Failure) -> Self {
-        Self { first: Arc::default(), failure }
+        Self { state: Arc::default(), failure }
     }
 
     /// Calls an algorithm, unless one has failed; `None` if it fails now. The exception ends the
@@ -30,17 +40,48 @@ impl Raised {
         self.failure.is_set()
     }
 
-    fn note(&self, error: PyErr) {
-        if let Ok(mut first) = self.first.lock() {
-            first.get_or_insert(error);
+    /// Begins runs. If no others are under way, an earlier failure is over.
+    pub(crate) fn begin(&self) -> UnderWay<'_> {
+        let mut state = self.state();
+        let mut over = None;
+        if state.under_way == 0 {
+            over = state.first.take();
+            self.failure.clear();
         }
-        self.failure.set();
+        state.under_way += 1;
+        drop(state);
+        drop(over);
+        UnderWay(self)
     }
 
-    /// Takes the exception, so that the plan can run again; or else `other`.
+    fn note(&self, error: PyErr) {
+        let mut state = self.state();
+        let later = match state.first {
+            Some(_) => Some(error),
+            None => {
+                state.first = Some(error);
+                None
+            }
+        };
+        self.failure.set();
+        drop(state);
+        // Python may run code as it collects an exception: not under the lock.
+        drop(later);
+    }
+
+    /// Takes the exception, or else `other`. The failure stays: other runs under way have missed
+    /// callbacks since.
     pub(crate) fn or(&self, other: PyErr) -> PyErr {
-        let first = self.first.lock().ok().and_then(|mut first| first.take());
-        self.failure.clear();
-        first.unwrap_or(other)
+        self.state().first.take().unwrap_or(other)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.state().under_way -= 1;
     }
 }
