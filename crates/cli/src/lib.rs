@@ -20,7 +20,7 @@ mod terminal;
 
 use commands::Command;
 use fairwave_lab::run::Watch;
-pub use fairwave_lab::store::Source;
+pub use fairwave_lab::store::{Source, Sourced};
 use outcome::Failure;
 use std::ffi::OsString;
 use std::path::PathBuf;

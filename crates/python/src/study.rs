@@ -2,7 +2,7 @@
 
 use crate::attended::{Ending, Share, attended};
 use crate::errors::{RunError, ScenarioError, failed};
-use fairwave_cli::Source;
+use fairwave_cli::{Source, Sourced};
 use fairwave_lab::run::{self, MakeError, Watch, make};
 use fairwave_lab::store::Version;
 use pyo3::exceptions::PyValueError;
@@ -55,9 +55,9 @@ fn of_make(error: MakeError) -> PyErr {
 
 /// Reruns a study as these words of the command line ask for, and returns what `--json` prints.
 /// `source` is called from many threads, with a part and the resolved scenario of a run; it returns
-/// the parts of [`make_run`], or an empty list for a run that this process has to make. Without a
-/// source this process makes all runs. `progress` gets the share that is done of a part of the
-/// study: its own set-up, and each pass over its maps.
+/// the parts of [`make_run`], or an empty list for a run that this process has to make. After an
+/// exception of it no run is made. Without a source this process makes all runs. `progress` gets
+/// the share that is done of a part of the study: its own set-up, and each pass over its maps.
 #[pyfunction]
 #[pyo3(signature = (words, source = None, progress = None))]
 pub(crate) fn reproduce(
@@ -84,9 +84,13 @@ pub(crate) fn reproduce(
 fn parts_of(source: Py<PyAny>, ending: Arc<Ending>) -> Source {
     Box::new(move |part, scenario| {
         let parts = Python::attach(|py| source.call1(py, (part, scenario))?.extract(py));
-        parts.unwrap_or_else(|error| {
-            ending.end_on(Err(error));
-            Vec::new()
-        })
+        match parts {
+            Ok(parts) if Vec::is_empty(&parts) => Sourced::MakeHere,
+            Ok(parts) => Sourced::Parts(parts),
+            Err(error) => {
+                ending.end_on(Err(error));
+                Sourced::Ended
+            }
+        }
     })
 }

@@ -25,6 +25,7 @@ def test_an_exception_of_the_source_ends_the_study(tmp_path):
     with pytest.raises(KeyboardInterrupt, match="at summary"):
         reproduce(words(tmp_path), source)
     assert len(asked) <= 2, "two threads had begun"
+    assert not list((tmp_path / "store").glob("*.runs")), "this process made runs"
 
 
 PANIC = """

@@ -109,7 +109,8 @@ impl SweepOptions<'_> {
     /// The run of a job that exists already; its directory is `place`.
     ///
     /// # Errors
-    /// A stored run that cannot be written into the directory.
+    /// A stored run that cannot be written into the directory, and [`super::Cause::Interrupted`] if
+    /// the store's source has ended.
     pub fn there(&self, plan: &Plan, job: Job, place: &Path) -> Result<Option<Run>, Error> {
         let resumed = match self.before {
             Before::Resume => kept::resumed(plan, job, place),
@@ -117,10 +118,14 @@ impl SweepOptions<'_> {
         };
         let (None, Some(store)) = (&resumed, self.store_of(plan, job)) else { return Ok(resumed) };
         let place = self.output.path().map(|_| place);
-        stored::stored(store, plan, job, place, self.output.series().as_deref()).map_err(|cause| {
-            let axes = plan.points[job.point].axes.clone();
-            Error { seed: job.seed, axes, cause: cause.into() }
-        })
+        let stored = stored::stored(store, plan, job, place, self.output.series().as_deref());
+        match stored {
+            Ok(None) if store.has_ended() => Err(Error::interrupted()),
+            _ => stored.map_err(|cause| {
+                let axes = plan.points[job.point].axes.clone();
+                Error { seed: job.seed, axes, cause: cause.into() }
+            }),
+        }
     }
 
     /// The store for the run of a job. It holds none whose algorithm comes from outside: it knows

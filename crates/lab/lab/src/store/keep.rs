@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Part of the bound that a segment takes, so that removing one leaves nearly all of the others.
@@ -27,8 +27,19 @@ pub type Say = Box<dyn Fn(&str) + Send + Sync>;
 pub type Part = (String, Vec<u8>);
 
 /// Maker of missing results: gets the part that is missing and the resolved scenario, and returns
-/// all parts of the result. It returns none of a run that this process has to make itself.
-pub type Source = Box<dyn Fn(&str, &str) -> Vec<Part> + Send + Sync>;
+/// all parts of the result.
+pub type Source = Box<dyn Fn(&str, &str) -> Sourced + Send + Sync>;
+
+/// Answer of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sourced {
+    /// All parts of the result.
+    Parts(Vec<Part>),
+    /// This process has to make the run itself.
+    MakeHere,
+    /// The work has ended: neither the source nor this process makes the run.
+    Ended,
+}
 
 /// A store of results.
 pub struct Store {
@@ -38,6 +49,8 @@ pub struct Store {
     say: Say,
     limit: Bytes,
     taken: AtomicU64,
+    /// Whether the source has ended.
+    has_ended: AtomicBool,
     inner: Mutex<Inner>,
 }
 
@@ -87,8 +100,9 @@ impl Store {
         fs::create_dir_all(directory).map_err(Error::at(directory))?;
         let place = Place::at(directory);
         place.segments().map_err(Error::at(directory))?;
-        let (taken, inner) = (AtomicU64::new(0), Mutex::default());
-        let store = Self { source: None, limit: place.limit(), place, version, say, taken, inner };
+        let (taken, has_ended) = (AtomicU64::new(0), AtomicBool::new(false));
+        let (limit, inner) = (place.limit(), Mutex::default());
+        let store = Self { source: None, limit, place, version, say, taken, has_ended, inner };
         store.refresh(&mut store.inner(), false);
         Ok(store)
     }
@@ -102,6 +116,11 @@ impl Store {
     /// Whether it has a source of the results that it lacks.
     pub fn has_source(&self) -> bool {
         self.source.is_some()
+    }
+
+    /// Whether its source has ended the work: what it lacks is not to be made.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
     }
 
     /// Its directory.
@@ -132,8 +151,16 @@ impl Store {
     /// The result of `key` from the source. All parts that come with it are kept.
     fn made(&self, key: &Key) -> Option<Vec<u8>> {
         let (wanted, scenario) = key.text().split_once('\n')?;
+        let parts = match self.source.as_ref()?(wanted, scenario) {
+            Sourced::Parts(parts) => parts,
+            Sourced::MakeHere => return None,
+            Sourced::Ended => {
+                self.has_ended.store(true, Ordering::Relaxed);
+                return None;
+            }
+        };
         let mut result = None;
-        for (part, bytes) in self.source.as_ref()?(wanted, scenario) {
+        for (part, bytes) in parts {
             self.put(&Key::new(&self.version, &part, scenario), &bytes);
             if part == wanted {
                 result = Some(bytes);

@@ -17,7 +17,7 @@ mod place;
 pub mod record;
 
 pub use error::Error;
-pub use keep::{Part, Say, Source, Store};
+pub use keep::{Part, Say, Source, Sourced, Store};
 pub use key::{HASH_BYTES, Key, Version};
 pub use look::{Content, OfVersion, Verified, clear, set_limit, stat, verify};
 pub use place::DEFAULT_LIMIT;

@@ -1,7 +1,7 @@
 //! The store of results: what was put is got back or is missing, and never anything else.
 
 use fairwave_lab::run::{self, Before, Output, Progress, Run, SweepOptions, Watch};
-use fairwave_lab::store::{self, Key, Store, Version, record};
+use fairwave_lab::store::{self, Key, Sourced, Store, Version, record};
 use fairwave_scenario::plan::Plan;
 use fairwave_units::Bytes;
 use proptest::prelude::*;
@@ -397,9 +397,10 @@ fn with_source(path: &Path, but: u64) -> (Store, Arc<AtomicUsize>) {
     let source = move |part: &str, scenario: &str| {
         count.fetch_add(1, Ordering::Relaxed);
         if scenario.contains(&format!("\nseed = {but}\n")) {
-            return Vec::new();
+            return Sourced::MakeHere;
         }
-        run::make(&Version::of_build(), part, scenario, scratch().path()).unwrap()
+        let parts = run::make(&Version::of_build(), part, scenario, scratch().path());
+        Sourced::Parts(parts.unwrap())
     };
     let (store, _) = open_for(path, Version::of_build());
     (store.with_source(Box::new(source)), asked)
@@ -419,6 +420,20 @@ fn runs_of_a_source_leave_the_same_bytes_and_are_stored() {
     swept(Output::Full(&at("taken")), Some(&later), &[]);
     assert_eq!(later.taken(), 4);
     assert!(files(&at("plain")) == files(&at("taken")));
+}
+
+/// Runs under way at that time begin neither here nor at the source.
+#[test]
+fn a_source_that_has_ended_leaves_no_run_to_this_process() {
+    let place = scratch();
+    let (store, _) = open_for(&place.path().join("store"), Version::of_build());
+    let store = store.with_source(Box::new(|_, _| Sourced::Ended));
+    let plan = Plan::parse("test", SCENARIO, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let how = SweepOptions { store: Some(&store), ..(Output::Nothing, Before::Rerun).into() };
+    let watch = Watch { progress: &|_: Progress| {}, stop: &AtomicBool::new(false) };
+    let ended = run::sweep_with(&plan, 2, how, watch, &|_| ()).unwrap_err();
+    assert!(ended.is_interruption(), "{ended}");
+    assert_eq!(store::stat(store.path(), store.version()).unwrap().versions, []);
 }
 
 /// The first run cannot write its directory. The others are complete all the same.
