@@ -56,6 +56,8 @@ def sweep(
     machine, at most `jobs` of them at the same time (1,024 by default). A run that fails, or kills
     its workers, is a warning.
     """
+    if out is not None and "://" in os.fspath(out):
+        raise ValueError(f"out={out!r}: it is a directory; `dataset` takes a URL")
     chosen = Scenario(scenario, set=axes(set), seeds=seeds)
     chosen.warn()
     # Workers of a cluster have other working directories.

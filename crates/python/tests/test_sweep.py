@@ -185,6 +185,13 @@ def test_a_directory_has_one_writer(tiny, tmp_path):
     assert len(fw.sweep(tiny, seeds=1, out=tmp_path)) == 4
 
 
+def test_a_url_is_no_directory(tiny, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="out='s3://bucket/sweep': it is a directory; `dataset`"):
+        fw.sweep(tiny, out="s3://bucket/sweep")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_table_or_backend_that_does_not_exist(tiny):
     with pytest.raises(ValueError, match="there are flows, queues, stations and pairs"):
         fw.sweep(tiny, rows="airtime")
