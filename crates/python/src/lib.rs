@@ -18,6 +18,7 @@ mod steered;
 mod stepper;
 mod study;
 mod table;
+mod tables;
 
 use pyo3::prelude::*;
 

@@ -7,6 +7,7 @@ use crate::own::{self, Raised, Registered};
 use crate::place::Claim;
 use crate::reply::Reply;
 use crate::table::{Axis, Rows, Table, of_runs};
+use crate::tables;
 use fairwave_lab::axes;
 use fairwave_lab::run::{self, Before, Output, SweepOptions, Watch};
 use fairwave_scenario::plan::{self, Job, Override};
@@ -69,9 +70,7 @@ impl Plan {
     /// A scenario as TOML, from the tables and lists of a dict.
     #[staticmethod]
     fn toml_of(scenario: &Bound<'_, PyDict>) -> PyResult<String> {
-        let table: toml::Table = pythonize::depythonize(scenario)
-            .map_err(|error| ScenarioError::new_err(format!("a dict that is no TOML: {error}")))?;
-        toml::to_string(&table).map_err(|error| ScenarioError::new_err(error.to_string()))
+        tables::toml_of(scenario)
     }
 
     /// Keys and values of each point, in the order of the sweep.

@@ -2,6 +2,8 @@
 
 import pickle
 import shutil
+import subprocess
+import sys
 
 import cloudpickle
 import pytest
@@ -19,6 +21,29 @@ def recorded(tmp_path):
     for name in ("recorded-call.toml", "recorded-call.csv"):
         shutil.copy(ROOT / "scenarios" / name, place)
     return place / "recorded-call.toml"
+
+
+ENDLESS = """
+import fairwave as fw
+
+table = {"duration": "1 s"}
+table["node"] = [table]
+nested = {}
+for _ in range(100_000):
+    nested = {"node": nested}
+for endless in (table, nested):
+    try:
+        fw.Scenario(endless)
+    except fw.ScenarioError as error:
+        print(error)
+"""
+
+
+def test_a_dict_that_contains_itself_is_refused():
+    # Once it killed the process.
+    made = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, text=True)
+    refused = "a dict that is no TOML: more than 80 lists or tables nested\n"
+    assert made.stdout == 2 * refused, made
 
 
 class Fixed(Still):

@@ -4,8 +4,8 @@
 use crate::diagnostic::{Refusal, Span};
 use crate::limits::MAX_PARTS;
 
-/// Tables within tables that the TOML reader follows.
-const READERS_LIMIT: usize = 80;
+/// Maximum number of lists and tables within each other that the TOML reader follows.
+pub const MAX_NESTED: usize = 80;
 
 /// The error and its place, if the reader's message `said` is about its limit of nesting.
 pub(crate) fn too_deep(text: &str, printed: &str, place: Option<Span>) -> Option<(Span, Refusal)> {
@@ -13,7 +13,7 @@ pub(crate) fn too_deep(text: &str, printed: &str, place: Option<Span>) -> Option
         return None;
     }
     if let Some(span) = place {
-        let refusal = Refusal::new(format!("more than {READERS_LIMIT} lists or tables nested"));
+        let refusal = Refusal::new(format!("more than {MAX_NESTED} lists or tables nested"));
         return Some((span, refusal.help("no key takes a value of this depth")));
     }
     let (span, parts) = longest_key(text)?;
@@ -39,7 +39,7 @@ fn longest_key(text: &str) -> Option<(Span, usize)> {
                 dotted.part(at, at + len);
             }
             _ => {
-                if dotted.parts >= READERS_LIMIT {
+                if dotted.parts >= MAX_NESTED {
                     break;
                 }
                 dotted = Dotted::default();
@@ -47,7 +47,7 @@ fn longest_key(text: &str) -> Option<(Span, usize)> {
         }
         at += len;
     }
-    (dotted.parts >= READERS_LIMIT).then_some((dotted.start..dotted.end, dotted.parts))
+    (dotted.parts >= MAX_NESTED).then_some((dotted.start..dotted.end, dotted.parts))
 }
 
 /// The part of a dotted key read so far.

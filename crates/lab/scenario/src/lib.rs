@@ -110,6 +110,7 @@ pub use air::{BySignal, Fading, Handover, Roaming, Shadowing, SnrTrace, WayPoint
 pub use av::Av;
 pub use cell::Cell;
 pub use dccp::{Dccp, Remedy};
+pub use deep::MAX_NESTED;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use emulate::{Away, Emulate, Program};
 pub use errors::Errors;
