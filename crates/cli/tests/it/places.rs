@@ -83,6 +83,11 @@ fn an_interrupted_sweep_says_what_is_missing_and_goes_on() {
     assert!(out.contains("Runs\n"), "{out}");
     assert_eq!(fs::read_to_string(lost.join("summary.json")).unwrap(), whole);
     assert_eq!(fs::metadata(&kept).unwrap().modified().unwrap(), before, "it was not run again");
+    // As a power failure leaves files that were not on the disk yet.
+    fs::write(lost.join("summary.json"), "").unwrap();
+    let (_, err) = ends_with(0, place.path(), &[&args[..], &["--resume"]].concat());
+    assert!(err.contains("3 of 4 runs are there") && err.contains("seed-2"), "{err}");
+    assert_eq!(fs::read_to_string(lost.join("summary.json")).unwrap(), whole);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Run directories of several machines, joined into one tree.
 
-use crate::results::{self, Error};
+use crate::results::{self, Error, is_damaged};
 use crate::run::Shard;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,12 +20,13 @@ pub struct MergeOutput {
     pub copied: usize,
     /// Runs that were there, with the same scenario and summary.
     pub already: usize,
-    /// Parts that had no run, and parts that are missing.
+    /// Parts that had no run, runs that are damaged, and parts that are missing.
     pub warnings: Vec<String>,
 }
 
 /// Copies every complete run below the directories `parts` to the same place below `whole`. Its
-/// summary, which makes a run complete, is copied last.
+/// summary, which makes a run complete, is copied last. A damaged run counts as missing: it is
+/// replaced in `whole`, and named in a part.
 ///
 /// # Errors
 /// No part with a run, two different runs for one place, or a file that cannot be copied.
@@ -38,8 +39,12 @@ pub fn merge(parts: &[PathBuf], whole: &Path) -> Result<MergeOutput, Error> {
             empty.push(part.display().to_string());
         }
         for run in runs {
+            if is_damaged(&run) {
+                merged.warnings.push(format!("{}: a damaged run, left out", run.display()));
+                continue;
+            }
             let place = whole.join(run.strip_prefix(part).unwrap_or(&run));
-            match place.join(SUMMARY).exists() {
+            match place.join(SUMMARY).exists() && !is_damaged(&place) {
                 true if is_same(&run, &place)? => merged.already += 1,
                 true => {
                     let other = place.display();
@@ -149,8 +154,9 @@ mod tests {
 
     fn run_in(place: &Path, summary: &str) -> Result<(), Box<dyn error::Error>> {
         fs::create_dir_all(place)?;
-        fs::write(place.join("scenario.toml"), "")?;
-        fs::write(place.join(SUMMARY), summary)?;
+        fs::write(place.join("scenario.toml"), "seed = 1")?;
+        fs::write(place.join("meta.json"), "{}")?;
+        fs::write(place.join(SUMMARY), format!("\"{summary}\""))?;
         Ok(())
     }
 
@@ -167,7 +173,7 @@ mod tests {
         fs::create_dir_all(b.join("n=1/seed-3"))?;
         let parts = [a.clone(), b];
         assert_eq!(merge(&parts, &whole)?, joined(2, 0));
-        assert_eq!(fs::read_to_string(whole.join("n=1/seed-2").join(SUMMARY))?, "two");
+        assert_eq!(fs::read_to_string(whole.join("n=1/seed-2").join(SUMMARY))?, "\"two\"");
         assert!(!whole.join("n=1/seed-3").exists(), "a run that is not complete");
         assert_eq!(merge(&parts, &whole)?, joined(0, 2));
 
@@ -203,6 +209,31 @@ mod tests {
         assert_eq!(merged.warnings, ["of 4 parts, these are missing or not complete: 3"]);
         record("3/4".parse()?, &c)?;
         assert_eq!(merge(&[a, c], &whole)?, joined(0, 2));
+        Ok(())
+    }
+
+    /// As a power failure leaves files that were not on the disk yet.
+    #[test]
+    fn a_damaged_run_is_left_out_and_replaced() -> Result<(), Box<dyn error::Error>> {
+        let place = tempfile::tempdir()?;
+        let [a, b, whole] = ["a", "b", "whole"].map(|name| place.path().join(name));
+        run_in(&a.join("seed-1"), "one")?;
+        run_in(&a.join("seed-2"), "two")?;
+        run_in(&b.join("seed-1"), "one")?;
+        for (name, content) in [(SUMMARY, "{"), ("meta.json", ""), ("scenario.toml", "\0")] {
+            let damaged = a.join("seed-1");
+            run_in(&damaged, "one")?;
+            fs::write(damaged.join(name), content)?;
+            let merged = merge(std::slice::from_ref(&a), &whole.join(name))?;
+            let warning = format!("{}: a damaged run, left out", damaged.display());
+            assert_eq!((merged.copied, merged.warnings), (1, vec![warning]));
+            assert!(!whole.join(name).join("seed-1").exists());
+        }
+        let damaged = whole.join("seed-1");
+        run_in(&damaged, "one")?;
+        fs::write(damaged.join(SUMMARY), "")?;
+        assert_eq!(merge(&[b], &whole)?, joined(1, 0));
+        assert_eq!(fs::read_to_string(damaged.join(SUMMARY))?, "\"one\"");
         Ok(())
     }
 

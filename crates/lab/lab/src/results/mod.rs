@@ -72,6 +72,7 @@ pub use pairs::{PAIRS, PairRow, PairSummary};
 pub use paths::{PathSummary, ShakeSummary};
 pub use pieces::{Piece, Pieces};
 pub use probe::{FindingSummary, IntervalSummary, ProbeSummary, SizeSummary};
+pub(crate) use read::is_damaged;
 pub use read::{Series, Values, read_meta, read_scenario, read_summary};
 pub use recorder::Recorder;
 pub use stretch::{COLLAPSED_SEGMENTS, Stretch, Stretches};

@@ -9,6 +9,7 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -151,6 +152,17 @@ fn read_chunk<T: DataType>(
 fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Error> {
     let text = disk::read_to_string(path).map_err(Error::io(path))?;
     serde_json::from_str(&text).map_err(Error::json(path))
+}
+
+/// Whether a description or the summary of a run directory is missing, or was cut short or
+/// overwritten, as a crash of the machine can leave it. Files of another version are none of that.
+pub(crate) fn is_damaged(directory: &Path) -> bool {
+    let is_json = |name| read_json::<IgnoredAny>(&directory.join(name)).is_ok();
+    let is_text = |text: String| !text.is_empty() && !text.contains('\0');
+    let is_whole = is_json("summary.json")
+        && is_json("meta.json")
+        && read_scenario(directory).is_ok_and(is_text);
+    !is_whole
 }
 
 /// The summary of a run directory.

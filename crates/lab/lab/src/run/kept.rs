@@ -1,7 +1,7 @@
 //! Runs with directories of an earlier process: complete ones need not be made again.
 
 use super::done::{Run, directory_of};
-use crate::results::{self, Meta, read_meta, read_scenario, read_summary};
+use crate::results::{self, Meta, is_damaged, read_meta, read_scenario, read_summary};
 use fairwave_scenario::plan::{Job, Plan};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -76,11 +76,13 @@ pub fn missing(plan: &Plan, root: &Path) -> Vec<PathBuf> {
 
 /// A directory under `root` in which a run of `plan` would replace a complete run of another
 /// scenario or seed, or of another version of Fairwave. Runs of its own with algorithms from
-/// outside are made again each time, and replace nothing else.
+/// outside are made again each time, and replace nothing else; a damaged run counts as missing.
 pub fn replaced(plan: &Plan, root: &Path) -> Option<PathBuf> {
     let places = plan.jobs().into_iter().map(|job| (job, directory_of(plan, job, root)));
     let is_other = |(job, place): &(Job, PathBuf)| {
-        place.join("summary.json").exists() && of_this_version(plan, *job, place).is_none()
+        place.join("summary.json").exists()
+            && of_this_version(plan, *job, place).is_none()
+            && !is_damaged(place)
     };
     places.into_iter().find(is_other).map(|(_, place)| place)
 }
