@@ -51,12 +51,12 @@ pub(super) fn run(common: &Common, args: &Sweep) -> Result<(), Failure> {
     let plan = load(common, &args.scenario, &[])?;
     let before = if args.resume { PlaceBefore::Results } else { PlaceBefore::Nothing };
     let directory = place::choose_with(common, &stem(&args.scenario), before);
-    let directory = directory.map_err(|failure| interrupted(common, &plan, failure))?;
+    let directory = directory.map_err(|failure| interrupted(common, &plan, args.shard, failure))?;
     if args.resume && !common.force {
         refuse_to_replace(run::replaced(&plan, directory.path()), directory.path(), "sweep")?;
     }
     if args.resume && !common.json && !common.quiet {
-        output::note(&sweep::missing(&plan, directory.path()));
+        output::note(&sweep::missing(&plan, args.shard, directory.path()));
     }
     let kept = if args.resume { run::complete_runs(&plan, directory.path()) } else { Vec::new() };
     let stopwatch = Stopwatch::start();
@@ -82,29 +82,49 @@ pub(super) fn run(common: &Common, args: &Sweep) -> Result<(), Failure> {
 }
 
 /// The error for a refused directory, with the number of this sweep's runs in it.
-fn interrupted(common: &Common, plan: &Plan, failure: Failure) -> Failure {
+fn interrupted(common: &Common, plan: &Plan, shard: Option<Shard>, failure: Failure) -> Failure {
     let (Failure::Usage(text), Some(out)) = (&failure, &common.out) else { return failure };
-    let (all, missing) = (plan.jobs().len(), run::missing(plan, out).len());
+    let Extent { all, missing, which, option } = Extent::of(plan, shard, out);
     if missing == all {
         return failure;
     }
     if missing == 0 {
-        return Failure::Usage(format!("{text}; it has all runs of this sweep: see --resume"));
+        return Failure::Usage(format!("{text}; it has all runs of this {which}: see --resume"));
     }
     let there = all - missing;
     Failure::Usage(format!(
-        "{text}; it has {there} of the {all} runs of this sweep, and --resume \
-                            makes the missing {missing}"
+        "{text}; it has {there} of the {all} runs of this {which}, and {option}--resume makes the \
+         missing {missing}"
     ))
 }
 
+/// Size of a sweep, or of the part of it that is made.
+struct Extent {
+    all: usize,
+    missing: usize,
+    /// Its name: sweep or part.
+    which: &'static str,
+    /// Option that chooses the part, with a blank.
+    option: String,
+}
+
+impl Extent {
+    fn of(plan: &Plan, shard: Option<Shard>, directory: &Path) -> Self {
+        let all = run::jobs_of(plan, shard).len();
+        let missing = run::missing(plan, shard, directory).len();
+        let which = if shard.is_some() { "part" } else { "sweep" };
+        let option = shard.map(|shard| format!("--shard {} ", shard.argument()));
+        Self { all, missing, which, option: option.unwrap_or_default() }
+    }
+}
+
 /// The error after a signal, with the number of complete runs.
-fn ended(plan: &Plan, directory: &Path) -> Failure {
-    let (all, missing) = (plan.jobs().len(), run::missing(plan, directory).len());
+fn ended(plan: &Plan, shard: Option<Shard>, directory: &Path) -> Failure {
+    let Extent { all, missing, option, .. } = Extent::of(plan, shard, directory);
     let (there, out) = (all - missing, output::quoted(&directory.display().to_string()));
     Failure::Run(format!(
-        "interrupted; {there} of {all} runs are complete, and --out {out} --resume makes the \
-         missing {missing}"
+        "interrupted; {there} of {all} runs are complete, and --out {out} {option}--resume makes \
+         the missing {missing}"
     ))
 }
 
@@ -129,9 +149,8 @@ fn simulate(
     shard: Option<Shard>,
 ) -> Result<Vec<Line>, Failure> {
     // Points may differ in length, so progress counts simulated time instead of runs.
-    let jobs = plan.jobs().into_iter().enumerate();
-    let own = jobs.filter(|(place, _)| shard.is_none_or(|shard| shard.has(*place)));
-    let durations = own.map(|(_, job)| plan.points[job.point].scenario.duration);
+    let jobs = run::jobs_of(plan, shard).into_iter();
+    let durations = jobs.map(|job| plan.points[job.point].scenario.duration);
     let whole_s: f64 = durations.map(Duration::as_secs_f64).sum();
     let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
     let progress = Progress::new(common);
@@ -143,7 +162,7 @@ fn simulate(
     let watch = Watch { progress: &report, stop: &stop };
     let lines = run::sweep_with(plan, common.jobs().get(), how, watch, &Line::of);
     lines.map_err(|error| match error.is_interruption() {
-        true => ended(plan, directory),
+        true => ended(plan, shard, directory),
         false => Failure::run(error),
     })
 }

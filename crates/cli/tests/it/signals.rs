@@ -84,6 +84,20 @@ fn a_sweep_says_at_once_that_it_stops_and_then_what_is_missing() {
 }
 
 #[test]
+fn a_part_of_a_sweep_that_is_interrupted_names_the_command_for_the_rest() {
+    let place = scratch();
+    let tiny = tiny().display().to_string();
+    let args = ["sweep", &tiny, "--set", "sweep.seeds=9999", "--jobs", "1", "--shard", "2/3"];
+    let running = Running::start(place.path(), &args);
+    running.interrupt();
+    let (code, said) = running.end();
+    assert_eq!(code, Some(1), "{said}");
+    let command =
+        " of 6666 runs are complete, and --out out --shard 2/3 --resume makes the missing";
+    assert!(said.contains(command), "{said}");
+}
+
+#[test]
 fn a_second_signal_stops_at_once() {
     let place = scratch();
     let tiny = tiny().display().to_string();

@@ -6,13 +6,15 @@
 mod done;
 mod elsewhere;
 mod kept;
+mod shard;
 mod stored;
 mod sweep;
 
 pub use done::{Run, directory_of};
 pub use elsewhere::{MakeError, check_version, make};
 pub use kept::{Kept, complete_runs, kept, missing, none_of, replaced};
-pub use sweep::{Before, Progress, Shard, SweepOptions, Watch, sweep, sweep_all, sweep_with};
+pub use shard::{Shard, jobs_of};
+pub use sweep::{Before, Progress, SweepOptions, Watch, sweep, sweep_all, sweep_with};
 
 use crate::results::{
     self, EmulationSummary, Names, Recorder, RunDirectory, Stretches, Summary, Wanted,

@@ -7,7 +7,7 @@ use super::summary::jain;
 use crate::lints::{Lint, lints};
 use crate::points::{Digest, Point, to_csv};
 use crate::results::{self, Totals, read_summary};
-use crate::run::{self, Run, directory_of};
+use crate::run::{self, Run, Shard, directory_of};
 use fairwave_scenario::plan::{Job, Plan};
 use fairwave_text::{Table, mbps};
 use schemars::JsonSchema;
@@ -145,9 +145,9 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// The missing runs of a sweep that is continued.
-pub fn missing(plan: &Plan, directory: &Path) -> String {
-    let (all, missing) = (plan.jobs().len(), run::missing(plan, directory));
+/// The missing runs of a sweep, or of a part of it, that is continued.
+pub fn missing(plan: &Plan, shard: Option<Shard>, directory: &Path) -> String {
+    let (all, missing) = (run::jobs_of(plan, shard).len(), run::missing(plan, shard, directory));
     let names = missing
         .iter()
         .take(MAX_NAMED)

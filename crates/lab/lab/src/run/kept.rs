@@ -1,6 +1,7 @@
 //! Runs with directories of an earlier process: complete ones need not be made again.
 
 use super::done::{Run, directory_of};
+use super::shard::{Shard, jobs_of};
 use crate::results::{self, Meta, is_damaged, read_meta, read_scenario, read_summary};
 use fairwave_scenario::plan::{Job, Plan};
 use std::collections::BTreeMap;
@@ -67,11 +68,11 @@ pub fn complete_runs(plan: &Plan, root: &Path) -> Vec<bool> {
     plan.jobs().into_iter().map(is_there).collect()
 }
 
-/// The directories under `root` of the runs of `plan` that are not complete.
-pub fn missing(plan: &Plan, root: &Path) -> Vec<PathBuf> {
-    let jobs = plan.jobs().into_iter().zip(complete_runs(plan, root));
-    let missing = jobs.filter(|(_, is_there)| !is_there);
-    missing.map(|(job, _)| directory_of(plan, job, root)).collect()
+/// The directories under `root` of the runs of `plan`, or of a part of them, that are not complete.
+pub fn missing(plan: &Plan, shard: Option<Shard>, root: &Path) -> Vec<PathBuf> {
+    let places = jobs_of(plan, shard).into_iter().map(|job| (job, directory_of(plan, job, root)));
+    let missing = places.filter(|(job, place)| resumed(plan, *job, place).is_none());
+    missing.map(|(_, place)| place).collect()
 }
 
 /// A directory under `root` in which a run of `plan` would replace a complete run of another

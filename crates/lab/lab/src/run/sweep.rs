@@ -1,15 +1,14 @@
 //! Sweeps: the jobs of plans over worker threads.
 
 use super::done::{Run, directory_of};
+use super::shard::{Shard, dealt};
 use super::{Error, Output, execute_while, kept, stored};
 use crate::store::Store;
 use fairwave_scenario::plan::{Job, Plan};
 use fairwave_units::{Duration, Instant};
 use rayon::prelude::*;
 use std::cmp::Reverse;
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Progress of a sweep.
@@ -40,45 +39,6 @@ pub enum Before {
     Rerun,
     /// They are read, if this version of Fairwave made them by this scenario.
     Resume,
-}
-
-/// A part of a sweep's runs, for one of several machines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// Its number, from 1.
-    pub(crate) number: usize,
-    /// The number of parts.
-    pub(crate) of: usize,
-}
-
-impl Shard {
-    /// Whether the run at this place of the sweep belongs to it. Runs are dealt out in turn, so
-    /// that each part has runs of all points.
-    pub const fn has(self, place: usize) -> bool {
-        place % self.of == self.number - 1
-    }
-}
-
-impl FromStr for Shard {
-    type Err = String;
-
-    /// Reads `3/64`, the third of 64 parts.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let numbers = text.split_once('/').and_then(|(number, of)| {
-            Some((number.trim().parse().ok()?, of.trim().parse::<usize>().ok()?))
-        });
-        match numbers {
-            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
-            Some((number, of)) => Err(format!("there is no part {number} of {of}; the first is 1")),
-            None => Err(format!("{text:?} is not N/OF, such as 3/64")),
-        }
-    }
-}
-
-impl fmt::Display for Shard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {}", self.number, self.of)
-    }
 }
 
 /// Place of the runs of a sweep, and sources of runs that need not be made.
@@ -220,9 +180,8 @@ pub fn sweep_all<T: Send>(
     reduce: &(dyn Fn(Run) -> T + Sync),
 ) -> Result<Vec<Vec<T>>, Error> {
     let of_plan = |(at, (plan, how)): (usize, &(&Plan, SweepOptions<'_>))| {
-        let mut jobs = plan.jobs_of(how.points).into_iter().enumerate().collect::<Vec<_>>();
-        jobs.retain(|(place, _)| how.shard.is_none_or(|shard| shard.has(*place)));
-        jobs.into_iter().map(move |(_, job)| (at, job)).collect::<Vec<_>>()
+        let jobs = dealt(plan.jobs_of(how.points), how.shard);
+        jobs.into_iter().map(move |job| (at, job)).collect::<Vec<_>>()
     };
     let jobs: Vec<(usize, Job)> = sweeps.iter().enumerate().flat_map(of_plan).collect();
     let pool = rayon::ThreadPoolBuilder::new()

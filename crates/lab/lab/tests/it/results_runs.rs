@@ -132,7 +132,7 @@ fn a_sweep_that_is_ended_completes_what_it_has_begun_and_no_more() {
     let output = (Output::Summary(&root), Before::Rerun);
     let error = run::sweep_with(&plan(), 1, output, watch, &|run| run).unwrap_err();
     assert!(error.is_interruption() && error.to_string() == "interrupted", "{error}");
-    assert_eq!(run::missing(&plan(), &root).len(), 3, "one of four is complete");
+    assert_eq!(run::missing(&plan(), None, &root).len(), 3, "one of four is complete");
     let one = |_| false;
     let job = plan().jobs()[0];
     let error = run::execute_while(&plan(), job, Output::Nothing, &mut { one }).unwrap_err();
@@ -149,7 +149,7 @@ fn a_sweep_can_end_the_runs_under_way() {
     let how = SweepOptions { end: Some(&stop), ..how.into() };
     let error = run::sweep_with(&plan(), 1, how, watch, &|run| run).unwrap_err();
     assert!(error.is_interruption(), "{error}");
-    assert_eq!(run::missing(&plan(), &root).len(), 4, "none of four is complete");
+    assert_eq!(run::missing(&plan(), None, &root).len(), 4, "none of four is complete");
 }
 
 #[test]

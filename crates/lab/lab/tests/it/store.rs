@@ -455,7 +455,7 @@ fn a_failed_run_ends_no_other_one_of_a_source() {
     let watch = Watch { progress: &|_: Progress| {}, stop: &AtomicBool::new(false) };
     let failed = run::sweep_with(&plan, 1, how, watch, &|_| ()).unwrap_err();
     assert_eq!(failed.seed, 1);
-    assert_eq!(run::missing(&plan, &root).len(), 2);
+    assert_eq!(run::missing(&plan, None, &root).len(), 2);
 }
 
 #[test]

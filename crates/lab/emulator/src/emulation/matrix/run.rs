@@ -77,7 +77,7 @@ impl Running<'_> {
     /// Directories below `root` of the missing runs.
     fn absent(&self, half: &Half, root: &Path) -> Vec<PathBuf> {
         match self.before {
-            Before::Resume => missing(&half.plan, root),
+            Before::Resume => missing(&half.plan, None, root),
             Before::Rerun => {
                 let jobs = half.plan.jobs().into_iter();
                 jobs.map(|job| directory_of(&half.plan, job, root)).collect()
