@@ -108,6 +108,16 @@ def test_parts_of_a_sweep_are_joined_and_asked_by_sql(tiny, tmp_path):
     assert counts[0]["n"] > 10
 
 
+def test_a_reader_that_has_enough_of_an_answer_is_no_error(tiny, reno, tmp_path):
+    fw.sweep(tiny, seeds=1, set=reno, out=tmp_path)
+    line = [fw.command(), "query", tmp_path, "SELECT * FROM range(10_000_000)", "--csv"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as query:
+        assert query.stdout.readline() == "range\n"
+        query.stdout.close()
+        said = query.stderr.read()
+    assert (query.returncode, said) == (0, "")
+
+
 def answer(*words):
     """What the command prints."""
     line = [fw.command(), *map(str, words), "--quiet"]

@@ -6,7 +6,7 @@ use clap::Args;
 use fairwave_lab::query::views;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,6 +63,38 @@ pub(super) fn run(common: &Common, args: &Query) -> Result<(), Failure> {
     match (status.success(), written) {
         (true, Some(Ok(())) | None) => Ok(()),
         (true, Some(Err(error))) => Err(Failure::run(error)),
+        (false, _) if has_lost_reader(status) => Err(Failure::Closed),
         (false, _) => Err(Failure::Usage(format!("{PROGRAM} refused the query"))),
+    }
+}
+
+/// Whether the reader of DuckDB's output has closed it, as `head` does. `pip install duckdb-cli`
+/// installs a script of Python, which ends with the negative number of DuckDB's signal; a shell
+/// ends with 128 more than the number.
+#[cfg(unix)]
+fn has_lost_reader(status: ExitStatus) -> bool {
+    use signal_hook::consts::SIGPIPE;
+    use std::os::unix::process::ExitStatusExt;
+    status.signal() == Some(SIGPIPE)
+        || status.code().is_some_and(|code| code == 128 + SIGPIPE || code == 256 - SIGPIPE)
+}
+
+#[cfg(not(unix))]
+const fn has_lost_reader(_: ExitStatus) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(unix)]
+    #[test]
+    fn a_lost_reader_is_told_from_a_refused_query() {
+        use super::*;
+        let of = |script| {
+            let status = Command::new("sh").args(["-c", script]).status();
+            has_lost_reader(status.expect("a shell"))
+        };
+        assert!(["kill -PIPE $$", "exit 141", "exit 243"].into_iter().all(of));
+        assert!(!["exit 0", "exit 1", "kill -TERM $$"].into_iter().any(of));
     }
 }
