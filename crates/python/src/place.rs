@@ -2,7 +2,7 @@
 
 use crate::errors::failed;
 use fairwave_lab::place::Place;
-use fairwave_lab::{results, run};
+use fairwave_lab::{merge, results, run};
 use fairwave_scenario::plan::Plan;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -27,6 +27,9 @@ impl Claim {
             return Err(PyValueError::new_err(text));
         }
         results::remove_unfinished(directory).map_err(failed)?;
+        if force {
+            merge::forget(directory).map_err(failed)?;
+        }
         Ok(Self(Mutex::new(Some(place))))
     }
 }

@@ -58,6 +58,9 @@ pub(super) fn run(common: &Common, args: &Sweep) -> Result<(), Failure> {
     if args.resume && !common.json && !common.quiet {
         output::note(&sweep::missing(&plan, args.shard, directory.path()));
     }
+    if common.force {
+        merge::forget(directory.path()).map_err(Failure::run)?;
+    }
     let kept = if args.resume { run::complete_runs(&plan, directory.path()) } else { Vec::new() };
     let stopwatch = Stopwatch::start();
     let before = if args.resume { Before::Resume } else { Before::Rerun };

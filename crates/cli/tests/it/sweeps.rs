@@ -2,6 +2,7 @@
 
 use crate::common::{ends_with, json, scratch, tiny};
 use std::fs;
+use std::path::Path;
 
 #[test]
 fn a_sweep_gives_means_and_intervals_by_point() {
@@ -109,4 +110,27 @@ fn each_point_has_a_directory_whatever_its_values() {
     ends_with(0, place.path(), &["merge", "out", "--out", "whole"]);
     let whole = ["sweep", "s.toml", "--out", "whole", "--resume"];
     assert_eq!(json(place.path(), &whole)["points"], value["points"]);
+}
+
+/// The parts that a directory names.
+fn parts(directory: &Path) -> Vec<String> {
+    let names = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    names.retain(|name| name.starts_with("shard-"));
+    names.sort();
+    names
+}
+
+#[test]
+fn a_directory_names_the_parts_whose_runs_it_has() {
+    let place = scratch();
+    let scenario = tiny().display().to_string();
+    let make = |shard: &str, more: &[&str]| {
+        let args = ["sweep", &scenario, "--out", "part", "--quiet", "--shard", shard];
+        ends_with(0, place.path(), &[&args[..], more].concat());
+        parts(&place.path().join("part"))
+    };
+    assert_eq!(make("1/3", &[]), ["shard-1-of-3"]);
+    assert_eq!(make("2/3", &["--resume"]), ["shard-1-of-3", "shard-2-of-3"]);
+    assert_eq!(make("1/2", &["--force", "--set", "duration=1 s"]), ["shard-1-of-2"]);
 }

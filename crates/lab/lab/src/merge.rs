@@ -76,8 +76,23 @@ pub fn merge(parts: &[PathBuf], whole: &Path) -> Result<MergeOutput, Error> {
 /// # Errors
 /// If the file cannot be written.
 pub fn record(shard: Shard, directory: &Path) -> Result<(), Error> {
-    let name = format!("{SHARD}{shard}").replace(' ', "-");
-    results::write_file(&directory.join(name), b"")
+    results::write_file(&directory.join(name_of(shard)), b"")
+}
+
+fn name_of(shard: Shard) -> String {
+    format!("{SHARD}{}-of-{}", shard.number, shard.of)
+}
+
+/// Removes the records of parts from a directory whose runs may be replaced.
+///
+/// # Errors
+/// If the directory cannot be read, or a record cannot be removed.
+pub fn forget(directory: &Path) -> Result<(), Error> {
+    for shard in recorded(directory)? {
+        let file = directory.join(name_of(shard));
+        fs::remove_file(&file).map_err(Error::io(&file))?;
+    }
+    Ok(())
 }
 
 /// The parts of a sweep that [`record`] recorded in a directory.
