@@ -35,26 +35,33 @@ class Dataset:
             if importlib.util.find_spec(library) is None:
                 message = f"a dataset needs {library}, which the extra `dataset` of fairwave has"
                 raise ModuleNotFoundError(message, name=library)
-        import fsspec
-
         plan = scenario.plan
         self._jobs, self._points = plan.jobs, plan.points
         self._axes = plan.axis_types
+        self._has_own_algorithms = plan.has_own_algorithms
         self._plan = plan
         self._rows = rows
-        self._storage: Any
-        self._root: str
-        self._storage, self._root = fsspec.core.url_to_fs(os.fspath(url))
+        self._url = os.fspath(url)
+        self._root: str = self._located()[1]
+
+    def _located(self) -> tuple[Any, str]:
+        """The storage and the root in it."""
+        import fsspec
+
+        # Each thread has an object of its own: not every storage bears several.
+        storage, root = fsspec.core.url_to_fs(self._url)
         # Other processes write, too.
-        self._storage.invalidate_cache()
+        storage.invalidate_cache()
+        return storage, root
 
     def check(self) -> None:
         """Raises `ValueError` if files of another sweep are where this one's files belong."""
-        if not self._storage.exists(self._root):
+        storage, _ = self._located()
+        if not storage.exists(self._root):
             return
         own = {self._path(number) for number in range(len(self._jobs))}
         places = {path.rpartition("/")[0] for path in own}
-        for path in self._storage.find(self._root):
+        for path in storage.find(self._root):
             place, _, name = path.rpartition("/")
             if name.endswith(".parquet") and place in places and path not in own:
                 raise ValueError(
@@ -67,10 +74,12 @@ class Dataset:
         import pyarrow
         import pyarrow.parquet
 
-        path = self._path(number)
-        if self._plan.has_own_algorithms or not self._storage.exists(path):
+        if self._has_own_algorithms:
             return None
-        rows = pyarrow.parquet.read_table(io.BytesIO(self._storage.cat_file(path)))
+        path, (storage, _) = self._path(number), self._located()
+        if not storage.exists(path):
+            return None
+        rows = pyarrow.parquet.read_table(io.BytesIO(storage.cat_file(path)))
         columns, fields = list(rows.columns), list(rows.schema)
         for at, (name, kind, value) in enumerate(self._partitions(number)):
             # As in the native module's table, the seed is never null.
@@ -86,13 +95,13 @@ class Dataset:
         content = io.BytesIO()
         partitions = [name for name, _, _ in self._partitions(number)]
         pyarrow.parquet.write_table(table.drop_columns(partitions), content)
-        path = self._path(number)
+        path, (storage, _) = self._path(number), self._located()
         place, _, name = path.rpartition("/")
-        self._storage.makedirs(place, exist_ok=True)
+        storage.makedirs(place, exist_ok=True)
         # A worker may be killed while it writes. Readers ignore names that begin with a point.
         unfinished = f"{place}/.{name}.{uuid.uuid4().hex}"
-        self._storage.pipe_file(unfinished, content.getvalue())
-        self._storage.mv(unfinished, path)
+        storage.pipe_file(unfinished, content.getvalue())
+        storage.mv(unfinished, path)
 
     def _partitions(self, number: int) -> list[tuple[str, str, Any]]:
         """Name, type and value of each partition of a run."""

@@ -39,7 +39,7 @@ def sweep(task: Task, *, address: str | None, jobs: int | None, progress: bool) 
     found: it is a warning.
     """
     ray = _connected(address)
-    runs = len(task.scenario.plan.jobs)
+    runs = len(task.jobs)
     with closing(_batches(ray, task, runs, jobs or _AT_ONCE)) as batches:
         return joined(batches, runs, progress)
 
@@ -99,7 +99,7 @@ def _deaths(ray: Any) -> tuple[type[Exception], ...]:
 def _died(task: Task, number: int, error: Exception) -> str:
     """The reason why there is no such run, in the words of other runs that fail."""
     plan = task.scenario.plan
-    point, seed = plan.jobs[number]
+    point, seed = task.jobs[number]
     at = ", ".join(f"{key} = {value}" for key, value in plan.points[point])
     return f"run with seed {seed}{f' at {at}' if at else ''}: {error}"
 

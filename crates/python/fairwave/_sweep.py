@@ -7,8 +7,10 @@ import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
+from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ._fairwave import Stop
 from ._progress import meter
@@ -68,7 +70,7 @@ def sweep(
         raise ValueError(f"backend={backend!r}: there are 'threads' and 'ray'")
     task = Task(chosen, rows, place, dataset)
     if dataset is not None:
-        task.opened().check()
+        task.opened.check()
     with chosen.plan.claim(place, force) if place else nullcontext():
         if backend == "ray":
             from ._ray import sweep as on_ray
@@ -91,14 +93,21 @@ class Made(NamedTuple):
     """Each run's place in the sweep, with its number of rows or the reason of its failure."""
 
 
-class Task(NamedTuple):
-    """The runs of a sweep that one call makes, on a thread or in another process."""
+@dataclass
+class Task:
+    """The runs of a sweep that one call makes, on threads or in other processes."""
 
     scenario: Scenario
     rows: str
     out: Path | None
     dataset: str | os.PathLike[str] | None
 
+    @cached_property
+    def jobs(self) -> list[tuple[int, int]]:
+        """Point and seed of each run."""
+        return self.scenario.plan.jobs
+
+    @cached_property
     def opened(self) -> Dataset:
         """The dataset."""
         from ._dataset import Dataset
@@ -111,12 +120,11 @@ class Task(NamedTuple):
         import pyarrow
 
         plan = self.scenario.plan
-        every = plan.jobs
-        jobs = [every[number] for number in numbers]
+        jobs = [self.jobs[number] for number in numbers]
         if self.dataset is None:
             stream, outcomes = plan.rows(jobs, self.rows, self.out, stop)
             return Made(pyarrow.table(stream), list(zip(numbers, outcomes, strict=True)))
-        dataset = self.opened()
+        dataset = self.opened
         tables: list[pyarrow.Table] = []
         kept: list[tuple[int, int | str]] = []
         for number, job in zip(numbers, jobs, strict=True):
@@ -131,6 +139,10 @@ class Task(NamedTuple):
             tables.append(table)
             kept.append((number, len(table)))
         return Made(pyarrow.concat_tables(tables) if tables else pyarrow.table({}), kept)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Its fields, without the dataset that this process opened."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def joined(batches: Iterable[Made], runs: int, progress: bool) -> Table:
@@ -164,7 +176,7 @@ def joined(batches: Iterable[Made], runs: int, progress: bool) -> Table:
 
 def _on_threads(task: Task, workers: int, progress: bool) -> Table:
     """The runs of a sweep on threads of Python, which wait while the module simulates."""
-    runs = len(task.scenario.plan.jobs)
+    runs = len(task.jobs)
     pool = ThreadPoolExecutor(workers)
     stop = Stop()
     try:

@@ -16,6 +16,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// A scenario with its sweep, resolved into points and seeds.
 #[pyclass(frozen, module = "fairwave._fairwave")]
@@ -23,6 +24,7 @@ pub(crate) struct Plan {
     plan: plan::Plan,
     /// Exceptions of algorithms in Python.
     pub(crate) raised: Raised,
+    axes: OnceLock<Vec<Axis>>,
 }
 
 #[pymethods]
@@ -45,7 +47,7 @@ impl Plan {
         let (own, raised) = own::algorithms(own)?;
         let plan = plan::Plan::parse_with(name, text, &overrides(&settings), &own);
         let plan = plan.map_err(|wrong| ScenarioError::new_err(wrong.to_string()))?;
-        Ok(Self { plan, raised })
+        Ok(Self::new(plan, raised))
     }
 
     /// The parts from which another process makes the plan anew, without the files that it names.
@@ -58,7 +60,7 @@ impl Plan {
     #[staticmethod]
     fn restored(carried: Carried, own: Vec<Registered>) -> PyResult<Self> {
         let (own, raised) = own::algorithms(own)?;
-        Ok(Self { plan: carried.plan(own)?, raised })
+        Ok(Self::new(carried.plan(own)?, raised))
     }
 
     /// Locks the directory of this sweep against other processes. Complete runs of something else,
@@ -85,9 +87,9 @@ impl Plan {
 
     /// Keys of the sweep that have columns, in order, and the types of those.
     #[getter]
-    fn axis_types(&self) -> Vec<(String, String)> {
-        let of = |axis: Axis| (axis.key, axis.kind.to_string().to_lowercase());
-        self.axes().into_iter().map(of).collect()
+    fn axis_types(&self) -> Vec<(&str, String)> {
+        let of = |axis: &'_ Axis| axis.kind.to_string().to_lowercase();
+        self.axes().iter().map(|axis| (&axis.key[..], of(axis))).collect()
     }
 
     /// Point and seed of each run.
@@ -158,7 +160,7 @@ impl Plan {
         ended?;
         let runs = runs?;
         share.report(py)?;
-        Ok(of_runs(&runs, &self.axes(), rows)?.0)
+        Ok(of_runs(&runs, self.axes(), rows)?.0)
     }
 
     /// Rows of some runs, each a point and a seed, as [`Plan::sweep`] makes them: their directories
@@ -189,7 +191,7 @@ impl Plan {
                 Err(error) => Some(Outcome::Failed(self.why(py, error)?)),
             });
         }
-        let (table, counts) = of_runs(&runs, &self.axes(), rows)?;
+        let (table, counts) = of_runs(&runs, self.axes(), rows)?;
         let mut counts = counts.into_iter().map(Outcome::Rows);
         let outcomes = failures.into_iter().filter_map(|failure| failure.or_else(|| counts.next()));
         Ok((table, outcomes.collect()))
@@ -204,8 +206,17 @@ enum Outcome {
 }
 
 impl Plan {
-    /// Keys of the sweep that have columns.
-    fn axes(&self) -> Vec<Axis> {
+    const fn new(plan: plan::Plan, raised: Raised) -> Self {
+        Self { plan, raised, axes: OnceLock::new() }
+    }
+
+    /// Keys of the sweep that have columns. The types depend on all points, of which a sweep with a
+    /// call for each run would otherwise look at each in each call.
+    fn axes(&self) -> &[Axis] {
+        self.axes.get_or_init(|| self.all_axes())
+    }
+
+    fn all_axes(&self) -> Vec<Axis> {
         let points = &self.plan.points;
         let value =
             |point: &'_ plan::Point, at: usize| point.axes[at].1.trim_matches('"').to_owned();

@@ -11,6 +11,7 @@ import pytest
 from own_still import Still
 
 import fairwave as fw
+from fairwave import _dataset
 
 
 @pytest.fixture
@@ -59,6 +60,19 @@ def test_runs_of_a_dataset_are_made_once(tiny, memory):
     assert {path: memory.cat_file(path) for path in memory.find("/sweep")} == files
     made = [path for path in files if memory.modified(path) != before[path]]
     assert made == [lost]
+
+
+def test_a_sweep_opens_its_dataset_once(tiny, memory, monkeypatch):
+    opened = []
+
+    class Counted(_dataset.Dataset):
+        def __init__(self, *inputs):
+            super().__init__(*inputs)
+            opened.append(self)
+
+    monkeypatch.setattr(_dataset, "Dataset", Counted)
+    fw.sweep(tiny, seeds=4, dataset="memory://sweep")
+    assert len(opened) == 1
 
 
 def test_runs_with_an_algorithm_of_ones_own_are_made_each_time(tiny, memory):
