@@ -221,6 +221,10 @@ class Stepped(gymnasium.Env[Floats, Floats], ABC):
 
     def begin_step(self, action: Floats) -> None:
         """Sets the values of `action` and returns at once; `end` waits for the step."""
+        self._begin(self._checked(action))
+
+    def _checked(self, action: Floats) -> Floats:
+        """The action, clipped to its space. Raises an error if no step can begin with it."""
         if self._stepper is None:
             raise RunError("there is no episode: call reset first")
         if self._taken >= self.steps:
@@ -233,7 +237,13 @@ class Stepped(gymnasium.Env[Floats, Floats], ABC):
             )
         if not np.isfinite(given).all():
             raise ValueError(f"{given}: an action is finite")
-        self._action = np.clip(given, -1.0, 1.0)
+        clipped: Floats = np.clip(given, -1.0, 1.0)
+        return clipped
+
+    def _begin(self, action: Floats) -> None:
+        """The same for an action that is checked."""
+        assert self._stepper is not None
+        self._action = action
         self._stepper.begin(self.values(self._action).tolist())
         self._taken += 1
 
@@ -502,11 +512,16 @@ class SteppedVector(VectorEnv[Floats, Floats, NDArray[Any]]):
         """Simulates a step of each at the same time."""
         if len(actions) != self.num_envs:
             raise ValueError(f"{len(actions)} actions for {self.num_envs} environments")
-        for env, action, over in zip(self.envs, actions, self._over, strict=True):
-            if over:
+        # All of them are checked before a step begins: after an error none is under way.
+        checked = [
+            None if over else env._checked(action)
+            for env, action, over in zip(self.envs, actions, self._over, strict=True)
+        ]
+        for env, action in zip(self.envs, checked, strict=True):
+            if action is None:
                 env.begin_reset()
             else:
-                env.begin_step(action)
+                env._begin(action)
         return self._finish()
 
     def _finish(

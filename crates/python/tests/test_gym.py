@@ -236,6 +236,14 @@ def test_a_vector_observes_as_its_parts_do(kind):
         envs.step(actions[:2])
     with pytest.raises(ValueError, match="2 seeds for 3 environments"):
         envs.reset(seed=[1, 2])
+    # A bad action leaves no step under way, whichever environment it is for.
+    bad = actions.copy()
+    bad[2] = np.nan
+    with pytest.raises(ValueError, match="an action is finite"):
+        envs.step(bad)
+    observations = envs.step(actions)[0]
+    steps = [env.step(action)[0] for env, action in zip(alone, actions, strict=True)]
+    assert np.array_equal(observations, np.stack(steps))
     envs.close()
 
 
