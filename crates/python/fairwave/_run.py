@@ -15,6 +15,9 @@ from ._progress import meter
 from ._scenario import Scenario, ScenarioWarning, Settings, Source
 from ._table import Table
 
+#: File whose presence means that a run directory is complete.
+_SUMMARY = "summary.json"
+
 
 class Run:
     """Results of one run.
@@ -72,7 +75,7 @@ class Run:
     @property
     def summary(self) -> dict[str, Any]:
         """The content of `summary.json`."""
-        return self._json("summary.json")
+        return self._json(_SUMMARY)
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -89,11 +92,19 @@ class Run:
         return (self._directory / "scenario.toml").read_text(encoding="utf-8")
 
     def save(self, directory: str | os.PathLike[str]) -> Run:
-        """Copies the run directory, with the bytes that `fairwave run --out` writes."""
+        """Copies the run directory, with the bytes that `fairwave run --out` writes.
+
+        Its summary, which makes a run complete, is copied last.
+        """
         to = Path(directory)
         if to.exists() and any(to.iterdir()):
             raise FileExistsError(f"{to}: not empty")
-        shutil.copytree(self._directory, to, dirs_exist_ok=True)
+        others = shutil.ignore_patterns(_SUMMARY)
+        shutil.copytree(self._directory, to, ignore=others, dirs_exist_ok=True)
+        # It appears as a whole, whenever the process may end.
+        unfinished = to / f"{_SUMMARY}.partial"
+        shutil.copy2(self._directory / _SUMMARY, unfinished)
+        unfinished.replace(to / _SUMMARY)
         return Run(to)
 
     def __repr__(self) -> str:
@@ -138,8 +149,8 @@ def run(
 def load(directory: str | os.PathLike[str]) -> Run:
     """Reads a run directory of `fairwave run --out`, `fairwave sweep` or `Run.save`."""
     place = Path(directory)
-    if not (place / "summary.json").is_file():
-        runs = sorted(str(file.parent) for file in place.glob("**/summary.json"))
+    if not (place / _SUMMARY).is_file():
+        runs = sorted(str(file.parent) for file in place.glob(f"**/{_SUMMARY}"))
         hint = f"; there are runs below it, such as {runs[0]}" if runs else ""
-        raise RunError(f"{place}: no run directory: it has no summary.json{hint}")
+        raise RunError(f"{place}: no run directory: it has no {_SUMMARY}{hint}")
     return Run(place)

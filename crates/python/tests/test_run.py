@@ -33,6 +33,18 @@ def test_a_saved_run_has_the_bytes_of_the_commands(run, tiny, tmp_path):
     assert filecmp.cmpfiles(ours, theirs, same, shallow=False) == (same, [], [])
 
 
+def test_a_copy_without_its_summary_is_no_run(run, tmp_path, monkeypatch):
+    def killed(_, to):
+        assert (tmp_path / "run/flows.parquet").exists()
+        raise KeyboardInterrupt(f"before {to.name}")
+
+    monkeypatch.setattr("shutil.copy2", killed)
+    with pytest.raises(KeyboardInterrupt, match="before summary"):
+        run.save(tmp_path / "run")
+    with pytest.raises(fw.RunError, match=r"no run directory: it has no summary\.json"):
+        fw.load(tmp_path / "run")
+
+
 def test_tables_are_taken_by_four_libraries(run):
     flows = run.flows
     bps = [flow["goodput_bps"] for flow in run.summary["flows"]]
