@@ -35,14 +35,20 @@ class Dataset:
             if importlib.util.find_spec(library) is None:
                 message = f"a dataset needs {library}, which the extra `dataset` of fairwave has"
                 raise ModuleNotFoundError(message, name=library)
+        from fsspec.implementations.local import LocalFileSystem
+
         plan = scenario.plan
         self._jobs, self._points = plan.jobs, plan.points
         self._axes = plan.axis_types
         self._has_own_algorithms = plan.has_own_algorithms
         self._plan = plan
         self._rows = rows
+        self._root: str
         self._url = os.fspath(url)
-        self._root: str = self._located()[1]
+        storage, self._root = self._located()
+        # Directories of this machine have no such names for fsspec.
+        if set(self._root) & set("*?[") and not isinstance(storage, LocalFileSystem):
+            raise ValueError(f"{self._url}: a storage takes *, ? and [ in names for patterns")
 
     def _located(self) -> tuple[Any, str]:
         """The storage and the root in it."""

@@ -146,6 +146,14 @@ def test_a_run_that_fails_is_a_warning_and_the_others_are_there(tiny, memory, tm
     assert table["seed"].to_pylist() == [2, 2, 1, 1, 2, 2]
 
 
+def test_a_name_that_is_a_pattern_is_refused_where_it_would_be_taken_for_one(tiny, tmp_path):
+    with pytest.raises(ValueError, match=r"memory://sweep\[1\]: a storage takes"):
+        fw.sweep(tiny, dataset="memory://sweep[1]")
+    for _ in ("made", "read"):
+        assert len(fw.sweep(tiny, seeds=1, dataset=tmp_path / "*a[1]?")) == 4
+    assert len(list(tmp_path.rglob("*.parquet"))) == 2
+
+
 @pytest.mark.parametrize("library", ["fsspec", "pyarrow"])
 def test_a_library_that_is_missing_is_named_with_its_extra(tiny, tmp_path, monkeypatch, library):
     monkeypatch.setitem(sys.modules, library, None)
