@@ -2,7 +2,7 @@
 //!
 //! Classes and functions for people are in `crates/python/fairwave`. What is here has their names
 //! and converts: scenarios to plans, results to Arrow, errors to exceptions. It reads the wall
-//! clock nowhere and releases the GIL while it simulates.
+//! clock nowhere and releases the GIL while it simulates, but for many callbacks into Python.
 
 mod attended;
 mod carried;

@@ -1,5 +1,6 @@
 //! Algorithms that Python brings: what scenarios may name beside Fairwave's lists.
 
+mod attached;
 mod cc;
 mod object;
 mod raised;
@@ -37,6 +38,7 @@ pub(crate) fn check_own(algorithm: Registered) -> PyResult<()> {
 pub(crate) fn algorithms(registered: Vec<Registered>) -> PyResult<(OwnAlgorithms, Raised)> {
     let mut own = OwnAlgorithms::default();
     let raised = Raised::new(own.failure().clone());
+    own.surround(attached::around);
     for Registered { kind, name, make } in registered {
         let raised = raised.clone();
         let added = match &*kind {

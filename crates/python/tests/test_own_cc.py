@@ -77,6 +77,33 @@ def test_the_number_of_threads_changes_nothing(tiny, mine):
     assert of["mine"].equals(of["reno"])
 
 
+WIRED = {
+    "duration": "10 s",
+    "node": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"}],
+    "link": [{"ends": ["a", "b"], "rate": "100 Mbps", "delay": "5 ms"}],
+    "flow": [{"name": "up", "from": "a", "to": "b"}],
+}
+
+
+def test_a_thread_keeps_python_over_many_callbacks(mine):
+    # Python makes a thread's variables anew when a thread that it does not know comes again.
+    here = threading.local()
+    calls, begun = [], []
+
+    @mine
+    class Counted(Reno):
+        def on_ack(self, ack):
+            super().on_ack(ack)
+            calls.append(ack)
+            if not hasattr(here, "is_known"):
+                here.is_known = True
+                begun.append(ack)
+
+    fw.sweep(WIRED, seeds=1, set=MINE)
+    assert len(calls) > 10_000
+    assert len(begun) < len(calls) / 4
+
+
 class Broken(Reno):
     """Raises at its first loss."""
 

@@ -81,11 +81,31 @@ pub fn run_while(
     sink: &mut dyn Sink,
     goes_on: &mut dyn FnMut(Instant) -> bool,
 ) -> Result<Option<Outcome>, Error> {
+    run_around(world, sink, goes_on, &|part| part())
+}
+
+/// The same with `around` each part of the run, which it has to call once: a part is the events
+/// between two calls of `goes_on`.
+///
+/// # Errors
+/// [`Error`] says why the world cannot be simulated.
+pub fn run_around(
+    world: &World,
+    sink: &mut dyn Sink,
+    goes_on: &mut dyn FnMut(Instant) -> bool,
+    around: &dyn Fn(&mut dyn FnMut()),
+) -> Result<Option<Outcome>, Error> {
     let mut simulation = Simulation::new(world, sink)?;
     let end = Instant::ZERO + world.duration;
-    if !simulation.run_until(end, goes_on) {
-        return Ok(None);
+    let mut is_over = false;
+    loop {
+        around(&mut || is_over = simulation.run_until(end, &mut |_| false));
+        if is_over {
+            goes_on(end);
+            return Ok(Some(simulation.finish(end)));
+        }
+        if !goes_on(simulation.now()) {
+            return Ok(None);
+        }
     }
-    goes_on(end);
-    Ok(Some(simulation.finish(end)))
 }

@@ -206,8 +206,10 @@ pub fn execute_while(
 ) -> Result<Run, Error> {
     let failure = plan.own.failure();
     let mut goes_on = |now| !failure.is_set() && goes_on(now);
+    let is_own = plan.points[job.point].scenario.has_own_algorithms();
+    let around = |part: &mut dyn FnMut()| if is_own { plan.own.around(part) } else { part() };
     let mut simulator = |world: &World, sink: &mut dyn Sink| {
-        let outcome = fairwave_sim::run_while(world, sink, &mut goes_on)?;
+        let outcome = fairwave_sim::run_around(world, sink, &mut goes_on, &around)?;
         let outcome = match failure.is_set() {
             true => return Err(Cause::Algorithm),
             false => outcome.ok_or(Cause::Interrupted)?,

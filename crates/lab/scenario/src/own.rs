@@ -4,6 +4,7 @@ use crate::keys::Kind;
 use crate::kinds::named;
 use crate::reader;
 use crate::value::{Data, Value};
+use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use fairwave_cc::{Chosen, Controller, Initial};
 use fairwave_dot11::rate_control::{self, RateControl, Setup};
@@ -19,6 +20,26 @@ pub struct OwnAlgorithms {
     schedulers: Vec<Named<MakeScheduler>>,
     rate_controls: Vec<rate_control::Chosen>,
     failure: Failure,
+    surroundings: Surroundings,
+}
+
+/// Function around the parts of a run, if there is one.
+#[derive(Clone, Default)]
+struct Surroundings(Option<Arc<Around>>);
+
+type Around = dyn Fn(&mut dyn FnMut()) + Send + Sync;
+
+impl fmt::Debug for Surroundings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Surroundings").finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Surroundings {
+    /// They act on no result.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// Shared by the algorithms of a plan: one that cannot go on sets it, and the plan's runs end.
@@ -105,6 +126,20 @@ impl OwnAlgorithms {
         self.rate_controls.retain(|known| known.name() != name);
         self.rate_controls.push(rate_control::Chosen::own(name, make));
         Ok(())
+    }
+
+    /// Sets a function around each part of a run with an algorithm from outside: it has to call the
+    /// part once, on its own thread. A part is some thousand events, or milliseconds.
+    pub fn surround(&mut self, around: impl Fn(&mut dyn FnMut()) + Send + Sync + 'static) {
+        self.surroundings = Surroundings(Some(Arc::new(around)));
+    }
+
+    /// Calls a part of a run within the function that [`Self::surround`] set.
+    pub fn around(&self, part: &mut dyn FnMut()) {
+        match &self.surroundings.0 {
+            Some(around) => around(part),
+            None => part(),
+        }
     }
 
     /// The flag of algorithms that fail.

@@ -1,5 +1,6 @@
 //! Exceptions of algorithms, which end the runs of their plan.
 
+use super::attached;
 use fairwave_scenario::Failure;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +33,7 @@ impl Raised {
         if self.is_set() {
             return None;
         }
+        attached::count();
         Python::attach(call).map_err(|error| self.note(error)).ok()
     }
 
