@@ -17,19 +17,20 @@ from ._sweep import Made, SweepWarning, Task, joined
 from ._table import Table
 
 #: Size of a sweep's tasks. A task costs some milliseconds, and a processor without one is idle
-#: while others end theirs: a task for each 32 runs, but 64, and eight a processor, at least.
+#: while others end theirs: a task for each 32 runs, but 64, and eight a processor, at least. A
+#: driver sends some hundred tasks a second: no more than 4,096, or two a processor.
 _RUNS_A_TASK = 32
 _LEAST_TASKS = 64
 _TASKS_A_PROCESSOR = 8
 _MOST_TASKS = 4096
 #: Times that a task is repeated whose worker died.
 _RETRIES = 3
-#: Tasks of a sweep at the same time, unless the caller says otherwise. The number of processors
-#: says nothing: a cluster may add nodes while tasks wait.
+#: Tasks of a sweep at the same time, unless the caller says otherwise, or the cluster has more than
+#: half as many processors. One with fewer may add nodes while tasks wait.
 _AT_ONCE = 1024
-#: Runs of a study at the same time, for each processor of the cluster. Each has a thread of the
-#: driver, and Ctrl-C waits for it.
-_RUNS_A_PROCESSOR = 2
+#: Tasks that wait or run for each processor of the cluster. Those of a study have a thread of the
+#: driver each, for which Ctrl-C waits.
+_AHEAD = 2
 
 
 def sweep(task: Task, *, address: str | None, jobs: int | None, progress: bool) -> Table:
@@ -40,7 +41,8 @@ def sweep(task: Task, *, address: str | None, jobs: int | None, progress: bool) 
     """
     ray = _connected(address)
     runs = len(task.jobs)
-    with closing(_batches(ray, task, runs, jobs or _AT_ONCE)) as batches:
+    at_once = jobs or max(_AT_ONCE, _AHEAD * _processors(ray))
+    with closing(_batches(ray, task, runs, at_once)) as batches:
         return joined(batches, runs, progress)
 
 
@@ -51,8 +53,9 @@ def _batches(ray: Any, task: Task, runs: int, at_once: int) -> Generator[Made]:
     one = ray.remote(max_retries=_RETRIES)(_runs)
     # In a list: Ray passes it on as it is, and a worker of another version cannot read the task.
     inputs = (code_version(), [ray.put(task)])
-    wanted = max(_LEAST_TASKS, -(-runs // _RUNS_A_TASK), _TASKS_A_PROCESSOR * _processors(ray))
-    size = -(-runs // min(wanted, _MOST_TASKS))
+    processors = _processors(ray)
+    wanted = max(_LEAST_TASKS, -(-runs // _RUNS_A_TASK), _TASKS_A_PROCESSOR * processors)
+    size = -(-runs // min(wanted, max(_MOST_TASKS, _AHEAD * processors)))
     ahead = deque(range(at, min(at + size, runs)) for at in range(0, runs, size))
     waiting: dict[Any, range] = {}
     try:
@@ -128,7 +131,7 @@ def reproduce(words: list[str], *, address: str | None, progress: bool) -> dict[
     if "--jobs" not in words:
         # A cluster that has no nodes yet knows no processors.
         processors = _processors(ray) or _AT_ONCE
-        words = [*words, "--jobs", str(min(_AT_ONCE, _RUNS_A_PROCESSOR * processors))]
+        words = [*words, "--jobs", str(min(_AT_ONCE, _AHEAD * processors))]
     return reproduced(words, source, progress)
 
 

@@ -55,8 +55,8 @@ def sweep(
     another sweep in `out` are replaced only if `force` is set.
 
     `backend="ray"` makes the runs as tasks of Ray, of the cluster at `address` or of one on this
-    machine, at most `jobs` of them at the same time (1,024 by default). A run that fails, or kills
-    its workers, is a warning.
+    machine, at most `jobs` of them at the same time (by default 1,024, or two for each
+    processor if that is more). A run that fails, or kills its workers, is a warning.
     """
     if out is not None and "://" in os.fspath(out):
         raise ValueError(f"out={out!r}: it is a directory; `dataset` takes a URL")

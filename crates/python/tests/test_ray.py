@@ -129,6 +129,30 @@ def test_the_number_of_tasks_follows_runs_and_jobs_not_processors(tiny, monkeypa
     assert max(in_flight) == (jobs or 19)
 
 
+def test_a_large_cluster_has_two_tasks_for_each_processor(monkeypatch):
+    sizes = []
+
+    def send(version, shared, numbers):
+        sizes.append(len(numbers))
+        return object()
+
+    def wait(waiting):
+        raise RuntimeError(f"{len(waiting)} tasks wait")
+
+    here = SimpleNamespace(
+        cluster_resources=lambda: {"CPU": 8_000.0},
+        remote=lambda **options: lambda run: SimpleNamespace(remote=send),
+        put=lambda task: task,
+        wait=wait,
+        cancel=lambda task, force: None,
+    )
+    monkeypatch.setattr(_ray, "_connected", lambda address: here)
+    task = SimpleNamespace(jobs=range(1_000_000))
+    with pytest.raises(RuntimeError, match="15874 tasks wait"):
+        _ray.sweep(task, address=None, jobs=None, progress=False)
+    assert max(sizes) == 63
+
+
 @pytest.mark.parametrize(
     ("resources", "jobs", "expected"),
     [({}, None, 1024), ({"CPU": 3.0}, None, 6), ({"CPU": 3.0}, 40, 40)],
@@ -166,6 +190,7 @@ def test_a_run_that_kills_its_workers_is_a_warning(tiny, own, monkeypatch):
     own(Deadly)
     # Runs of both algorithms in one task.
     monkeypatch.setattr(_ray, "_MOST_TASKS", 1)
+    monkeypatch.setattr(_ray, "_AHEAD", 0)
     monkeypatch.setattr(_ray, "_RETRIES", 0)
     axes = {"tcp.congestion_control": ["Deadly", "reno"]}
     with pytest.warns(fw.SweepWarning, match="run with seed 1 at .* = Deadly: .*worker died"):
