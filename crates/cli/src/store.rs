@@ -15,6 +15,13 @@ pub(crate) struct StoreChoice {
     directory: Option<PathBuf>,
 }
 
+impl StoreChoice {
+    /// Whether the user named a directory.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.directory.is_some()
+    }
+}
+
 /// Text behind "interrupted" if results are stored.
 pub(crate) const GOES_ON: &str = "; the same command takes from the store what was run";
 

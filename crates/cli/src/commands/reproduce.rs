@@ -60,14 +60,12 @@ pub(crate) fn answer(
 /// Runs the study and its maps, or reads their runs back, writes the report, and shows the claims.
 pub(super) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     let study = args.find(common)?;
+    args.check_host()?;
     if args.host == Host::Emulate {
         #[cfg(target_os = "linux")]
         return real::run(common, args, study);
         #[cfg(not(target_os = "linux"))]
         return Err(Failure::Usage("--host emulate needs Linux".into()));
-    }
-    if let Some(option) = args.stray() {
-        return Err(Failure::Usage(format!("{option} goes with --host emulate alone")));
     }
     if let Some(claim) = &args.map {
         return map::run(common, args, study, claim);

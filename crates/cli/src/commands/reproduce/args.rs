@@ -123,16 +123,36 @@ impl Reproduce {
         })
     }
 
-    /// Returns an option that requires `--host emulate`, if one was given without it.
-    pub(super) fn stray(&self) -> Option<&'static str> {
-        let given = [
+    /// Refuses an option that does not go with the host. Nothing would look at it.
+    pub(super) fn check_host(&self) -> Result<(), Failure> {
+        let of_simulator = [
+            (self.from.is_some(), "--from"),
+            (self.map.is_some(), "--map"),
+            (self.store.is_given(), "--store"),
+            (self.no_store, "--no-store"),
+            (self.verbose, "--verbose"),
+        ];
+        let of_emulation = [
             (self.realtime, "--realtime"),
             (self.lasts.is_some(), "--for"),
             (self.seeds.is_some(), "--seeds"),
-            (self.resume && self.map.is_none(), "--resume"),
             (self.only.is_some(), "--only"),
         ];
-        given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+        let first = |options: &[(bool, &'static str)]| {
+            options.iter().find(|(given, _)| *given).map(|(_, name)| *name)
+        };
+        let text = match self.host {
+            Host::Emulate => {
+                first(&of_simulator).map(|name| format!("{name} does not go with --host emulate"))
+            }
+            Host::Simulator if self.resume && self.map.is_none() => {
+                Some("--resume goes with --host emulate or --map alone".to_owned())
+            }
+            Host::Simulator => {
+                first(&of_emulation).map(|name| format!("{name} goes with --host emulate alone"))
+            }
+        };
+        text.map_or(Ok(()), |text| Err(Failure::Usage(text)))
     }
 
     /// Whether the reduced set of seeds and points is requested.

@@ -28,10 +28,6 @@ pub(super) fn run(
     args: &Reproduce,
     study: &'static dyn Study,
 ) -> Result<(), Failure> {
-    if args.from.is_some() {
-        let why = "--from reads runs of the simulator; it does not go with --host emulate";
-        return Err(Failure::Usage(why.to_owned()));
-    }
     fairwave_netns::support().map_err(Failure::run)?;
     // The kernel only lets a process with one thread enter a new user namespace.
     fairwave_netns::become_root_inside().map_err(Failure::run)?;

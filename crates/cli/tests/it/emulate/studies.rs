@@ -90,9 +90,19 @@ fn what_does_not_go_with_a_kernel_is_refused_with_its_reason() {
         assert_eq!(output.status.code(), Some(2), "{text}");
         assert!(text.contains(why), "{text}");
     };
-    refused("reproduce ack-loss --host emulate --from out", "--from reads runs of the simulator");
+    let of_simulator = ["--from out", "--map ACK-4", "--store kept", "--no-store", "--verbose"];
+    for option in of_simulator {
+        let name = option.split(' ').next().unwrap_or_default();
+        let why = format!("{name} does not go with --host emulate");
+        refused(&format!("reproduce ack-loss --host emulate {option}"), &why);
+    }
+    refused(
+        "reproduce ack-loss --host emulate --map ACK-4 --at attempts=7 --confirm",
+        "--map does not go with --host emulate",
+    );
     refused("reproduce ack-loss --host emulate --only none", "there are: uploads, up-down");
     refused("reproduce ack-loss --only uploads", "--only goes with --host emulate alone");
+    refused("reproduce ack-loss --resume", "--resume goes with --host emulate or --map alone");
     refused("reproduce ack-loss --seeds 2", "--seeds goes with --host emulate alone");
     refused("reproduce ack-loss --host emulate --seeds 0", "--seeds 0");
     refused("reproduce ack-loss --host nowhere", "[possible values: simulator, emulate]");
