@@ -53,6 +53,15 @@ impl Failure {
         }
     }
 
+    /// Ignores that the reader of standard output has closed it, for `or_else` before a verdict,
+    /// which counts whether it is read or not.
+    pub(crate) fn unless_closed(self) -> Result<(), Self> {
+        match self {
+            Self::Closed => Ok(()),
+            other => Err(other),
+        }
+    }
+
     /// A file could not be read, which is already reported: exit code 1.
     pub(crate) const fn unread() -> Self {
         Self::Run(String::new())

@@ -170,12 +170,14 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
     drop(progress);
     let mut warnings = report::warnings(&request, &emulated);
     warnings.extend(of_seeds);
-    if common.json {
-        output::print_json(&json!(EmulateOutput::new(&emulated, file, warnings)))?;
+    let shown = if common.json {
+        output::print_json(&json!(EmulateOutput::new(&emulated, file, warnings)))
     } else {
-        output::print(&report::text(&emulated, directory.path()))?;
+        let shown = output::print(&report::text(&emulated, directory.path()));
         warnings.iter().for_each(|warning| output::warn(warning));
-    }
+        shown
+    };
+    shown.map_err(Failure::from).or_else(Failure::unless_closed)?;
     match emulated.fault() {
         None => Ok(()),
         Some(Fault::Failed(text)) => Err(Failure::Run(text)),

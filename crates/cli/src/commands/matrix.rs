@@ -121,17 +121,19 @@ pub(super) fn run(common: &Common, requested: &Matrix) -> Result<(), Failure> {
     notes.extend(report::no_realtime(requested.realtime));
     let context = Context { command: command(), scenario: file.clone(), notes: notes.clone() };
     let page = findings.write(&grid, &context, directory.path()).map_err(Failure::run)?;
-    if common.json {
+    let shown = if common.json {
         let out = directory.path();
         let value = MatrixOutput::new(&findings, file, out, &page, notes);
-        output::print_json(&json!(value))?;
+        output::print_json(&json!(value))
     } else {
-        match requested.csv {
-            true => output::print_raw(to_csv(&findings.points).as_bytes())?,
-            false => output::print(&format!("{}Page: {}\n", findings.text(), page.display()))?,
-        }
+        let shown = match requested.csv {
+            true => output::print_raw(to_csv(&findings.points).as_bytes()),
+            false => output::print(&format!("{}Page: {}\n", findings.text(), page.display())),
+        };
         notes.iter().for_each(|note| output::warn(note));
-    }
+        shown
+    };
+    shown.map_err(Failure::from).or_else(Failure::unless_closed)?;
     findings.lateness().map_or(Ok(()), |text| Err(Failure::Late(text)))
 }
 

@@ -72,11 +72,12 @@ pub(super) fn run(common: &Common, args: &Packets) -> Result<(), Failure> {
         fairwave_netns::become_root_inside().map_err(Failure::run)?;
     }
     let played = play(&scripts, sides, args.slow, args.tries.get()).map_err(Failure::Run)?;
-    if common.json {
-        output::print_json(&json!(played.output()))?;
+    let shown = if common.json {
+        output::print_json(&json!(played.output()))
     } else {
-        output::print(&if args.markdown { played.markdown() } else { played.text() })?;
-    }
+        output::print(&if args.markdown { played.markdown() } else { played.text() })
+    };
+    shown.map_err(Failure::from).or_else(Failure::unless_closed)?;
     match played.counts() {
         (_, 0) => Ok(()),
         (all, count) => Err(Failure::Run(format!("{count} of {all} scripts differ"))),

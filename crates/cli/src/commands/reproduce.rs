@@ -78,19 +78,31 @@ pub(super) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     let stopwatch = args.from.is_none().then_some(stopwatch);
     let watch = Watch { progress: &|_| (), stop: &stop };
     let made = made(common, args, study, directory.path(), store.as_ref(), watch, stopwatch)?;
+    let verdicts = made.reproduction.verdicts();
+    show(common, args, &made, &verdicts, store.as_ref()).or_else(Failure::unless_closed)?;
+    if args.strict { judge(&verdicts) } else { Ok(()) }
+}
+
+/// Prints the claims in the requested form.
+fn show(
+    common: &Common,
+    args: &Reproduce,
+    made: &Made,
+    verdicts: &[ClaimVerdict],
+    store: Option<&Store>,
+) -> Result<(), Failure> {
     let Made { reproduction, summary, page } = made;
-    let command = command_line(study, args.is_quick());
-    let verdicts = reproduction.verdicts();
     if common.json {
-        output::print_json(&summary)?;
+        output::print_json(summary)?;
     } else if args.markdown {
-        output::print_raw(markdown::page(&reproduction, &command).as_bytes())?;
+        let command = command_line(reproduction.study, args.is_quick());
+        output::print_raw(markdown::page(reproduction, &command).as_bytes())?;
     } else {
-        output::print(&terminal::text(&reproduction, &verdicts, &summary, args.verbose))?;
-        output::print(&store::taken(store.as_ref()))?;
+        output::print(&terminal::text(reproduction, verdicts, summary, args.verbose))?;
+        output::print(&store::taken(store))?;
         output::print(&format!("Report: {}\n", page.display()))?;
     }
-    if args.strict { judge(&verdicts) } else { Ok(()) }
+    Ok(())
 }
 
 /// Runs the study and its maps, or reads them back, and writes the report, with the cost by a

@@ -116,3 +116,23 @@ fn a_reader_that_leaves_early_is_not_an_error() {
         assert_eq!(err, "", "{args:?}");
     }
 }
+
+/// The verdict counts, whether it is read or not.
+#[test]
+fn a_reader_that_leaves_early_changes_no_verdict() {
+    let place = scratch();
+    let script = "# RFC 9293 section 3.5: an open that nobody makes\n0 listen\n10 > S 0\n";
+    fs::write(place.path().join("wrong.pkt"), script).expect("a file");
+    let packets = ["packets", "wrong.pkt", "--against", "simulator"];
+    let set_up = "radio=802.11g,rate=40,lost=0,payload=1472";
+    let map = ["reproduce", "ap-buffer", "--map", "BUF-1", "--at", set_up, "--strict", "--quiet"];
+    for (args, code) in [(&packets[..], 1), (&map, 3), (&[&map[..], &["--json"]].concat(), 3)] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = fairwave(place.path(), args);
+        let output = command.stdout(writer).output().expect("it ends");
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {err}");
+        assert!(err.starts_with("error: "), "{args:?}: {err}");
+    }
+}

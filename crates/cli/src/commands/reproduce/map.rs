@@ -69,15 +69,16 @@ pub(super) fn run(
     write(&page, page::page(&context, &summary).as_bytes())?;
     let file = if args.confirm { CONFIRMED } else { EXPLORED };
     write(&directory.path().join(file), format!("{value:#}\n").as_bytes())?;
-    match (common.json, args.markdown) {
-        (true, _) => output::print_json(&value)?,
-        (false, true) => output::print_raw(markdown::page(&context, &summary).as_bytes())?,
+    let shown = match (common.json, args.markdown) {
+        (true, _) => output::print_json(&value),
+        (false, true) => output::print_raw(markdown::page(&context, &summary).as_bytes()),
         (false, false) => {
-            output::print(&terminal::text(study, &summary, is_single))?;
-            output::print(&store::taken(store.as_ref()))?;
-            output::print(&format!("Page: {}\n", page.display()))?;
+            let text = terminal::text(study, &summary, is_single);
+            let taken = store::taken(store.as_ref());
+            output::print(&format!("{text}{taken}Page: {}\n", page.display()))
         }
-    }
+    };
+    shown.map_err(Failure::from).or_else(Failure::unless_closed)?;
     match args.strict && summary.fails() {
         true => Err(Failure::Claims(CLAIM_FAILS)),
         false => Ok(()),

@@ -68,14 +68,15 @@ pub(super) fn run(
     let command = command_line(study, args);
     let explorer = fairwave_show::explorer();
     let page = beside.write(study, &command, explorer, directory.path()).map_err(Failure::run)?;
-    if common.json {
-        output::print_json(&beside.to_json(study))?;
+    let shown = if common.json {
+        output::print_json(&beside.to_json(study))
     } else if args.markdown {
-        output::print_raw(beside.markdown(study, &command).as_bytes())?;
+        output::print_raw(beside.markdown(study, &command).as_bytes())
     } else {
-        output::print(&terminal::text(study, &beside))?;
-        output::print(&format!("Report: {}\n", page.display()))?;
-    }
+        let text = terminal::text(study, &beside);
+        output::print(&format!("{text}Report: {}\n", page.display()))
+    };
+    shown.map_err(Failure::from).or_else(Failure::unless_closed)?;
     judge(args, &beside)
 }
 
