@@ -61,9 +61,10 @@ impl Digest {
         }
         let mut inner = Vec::new();
         for entry in fs::read_dir(directory).map_err(Error::io(directory))? {
-            let path = entry.map_err(Error::io(directory))?.path();
-            if path.is_dir() {
-                inner.push(path);
+            let entry = entry.map_err(Error::io(directory))?;
+            // Without links, which would count the runs behind them twice, or lead in a circle.
+            if entry.file_type().map_err(Error::io(directory))?.is_dir() {
+                inner.push(entry.path());
             }
         }
         inner.sort();
