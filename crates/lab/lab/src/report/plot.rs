@@ -7,7 +7,7 @@ use crate::plot::Figure;
 use crate::points::{Digest, Point};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Output of `fairwave plot --json`.
@@ -97,13 +97,25 @@ impl Request<'_> {
 }
 
 /// The complete runs in a directory and below it.
+///
+/// # Errors
+/// Besides unreadable files: no run, or two runs of one point and seed. These belong to different
+/// sweeps, such as those of a kernel and a simulator, and their mean would be that of neither.
 pub fn digests(directory: &Path) -> Result<Vec<Digest>, Refusal> {
-    let digests = Digest::read_all(directory);
-    let digests = digests.map_err(|error| Refusal::Results(error.to_string()))?;
-    match digests.is_empty() {
-        true => Err(Refusal::Results(format!("{}: no complete run is there", directory.display()))),
-        false => Ok(digests),
+    let found = Digest::read_all_with_places(directory);
+    let found = found.map_err(|error| Refusal::Results(error.to_string()))?;
+    if found.is_empty() {
+        return Err(Refusal::Results(format!("{}: no complete run is there", directory.display())));
     }
+    let mut known = BTreeMap::new();
+    for (place, digest) in &found {
+        if let Some(other) = known.insert((&digest.axes, digest.seed), place) {
+            let (a, b) = (other.display(), place.display());
+            let text = "have the same point and seed: name the directory of one sweep";
+            return Err(refused(format!("{a} and {b} {text}")));
+        }
+    }
+    Ok(found.into_iter().map(|(_, digest)| digest).collect())
 }
 
 const fn refused(text: String) -> Refusal {
