@@ -129,4 +129,41 @@ fn what_differs_is_told_from_what_chance_makes() {
     assert!(out.contains(sides), "{out}");
     let (_, err) = ends_with(2, place.path(), &["compare", "a", "b", "--metric", "speed"]);
     assert!(err.contains("figures, the nearest are: "), "{err}");
+    let (_, err) = ends_with(2, place.path(), &[&args[..], &["--metric", "speed"]].concat());
+    assert!(err.contains("no point and figure \"speed\" in common; of figures"), "{err}");
+}
+
+/// A link to runs made `compare` count them twice, and their p-values smaller.
+#[cfg(unix)]
+#[test]
+fn runs_behind_links_are_not_counted_again() {
+    let place = scratch();
+    sweep(place.path(), "s", &[]);
+    std::os::unix::fs::symlink("s", place.path().join("latest")).unwrap();
+    std::os::unix::fs::symlink("..", place.path().join("s/up")).unwrap();
+    for args in [["compare", "s", "s"], ["compare", "latest", "latest"]] {
+        let (out, _) = ends_with(0, place.path(), &args);
+        let sides = format!("first: {}, 12 runs\nsecond: {}, 12 runs\n", args[1], args[1]);
+        assert!(out.contains(&sides), "{out}");
+    }
+    let found = fairwave_lab::points::Digest::read_all(place.path()).unwrap();
+    assert_eq!(found.len(), 12);
+}
+
+/// `matrix --simulate` leaves such directories: means over both would be those of neither.
+#[test]
+fn sweeps_beside_each_other_are_not_averaged() {
+    let place = scratch();
+    fs::create_dir(place.path().join("m")).unwrap();
+    let short = ["--set", "node.ap.queue=9 packets", "--set", "duration=600 ms"];
+    sweep(place.path(), "m/kernel", &short);
+    sweep(place.path(), "m/simulator", &short);
+    for args in [&["plot", "m", "--y", "jain"][..], &["compare", "m", "m/kernel"]] {
+        let (_, err) = ends_with(2, place.path(), args);
+        assert!(err.contains("m/kernel/") && err.contains(" and m/simulator/"), "{err}");
+        assert!(err.contains("the same point and seed: name the directory of one sweep"), "{err}");
+    }
+    ends_with(0, place.path(), &["plot", "m/kernel", "--y", "jain"]);
+    let shown = json(place.path(), &["show", "m", "--out", "m.html"]);
+    assert!(shown["page_bytes"].as_u64() > Some(0), "a page has both side by side: {shown}");
 }

@@ -46,16 +46,19 @@ impl CompareOutput {
             wanted => wanted.iter().any(|known| known == name),
         };
         let comparisons = compare(a, b, &is_wanted);
-        if !comparisons.is_empty() {
+        let is_found = |name: &&String| comparisons.iter().any(|one| one.metric == **name);
+        let missing = wanted.iter().find(|name| !is_found(name));
+        if missing.is_none() && !comparisons.is_empty() {
             return Ok(Self { first, second, comparisons });
         }
         let known: Vec<&str> =
             a.iter().take(1).flat_map(|run| &run.metrics).map(|(name, _)| &**name).collect();
         // Without a wanted figure, the points differ: any figure is as near as another.
-        let requested = wanted.first().map_or("goodput_mbps", String::as_str);
+        let requested = missing.map_or("goodput_mbps", String::as_str);
         let known = nearest::listed(requested, known.into_iter());
+        let figure = missing.map_or_else(String::new, |name| format!(" {name:?}"));
         Err(Refusal::Request(format!(
-            "{first} and {second} have no point and figure in common; of figures, {known}"
+            "{first} and {second} have no point and figure{figure} in common; of figures, {known}"
         )))
     }
 
