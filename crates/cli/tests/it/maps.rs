@@ -36,6 +36,20 @@ fn one_set_up_of_a_map_is_judged_and_leaves_traces_and_a_page() {
     let (markdown, _) = ends_with(0, place.path(), &again);
     assert!(markdown.contains("| BUF-1 | conditional | holds in 1 of 1 (100 %) |"), "{markdown}");
 
+    // Results of other set-ups, or of something else, are not replaced.
+    let mut other = ONE;
+    other[5] = "radio=802.11g";
+    let resumed = |args: &[&'static str]| [args, &["--resume", "--quiet"]].concat();
+    for more in [&[][..], &["--confirm"]] {
+        let (_, err) = ends_with(2, place.path(), &[&resumed(&other)[..], more].concat());
+        assert!(err.contains("map/explored.json: not of this map, form, claims"), "{err}");
+    }
+    fs::create_dir(place.path().join("thesis")).expect("a directory");
+    fs::write(place.path().join("thesis/map.html"), "years").expect("a file");
+    other[7] = "thesis";
+    let (_, err) = ends_with(2, place.path(), &resumed(&other));
+    assert!(err.contains("thesis: not empty, and there is no map to continue"), "{err}");
+
     // If the first run had found that a parameter decides, the second would contradict it.
     let mut earlier = reported;
     earlier["claims"][0]["decides"] =

@@ -141,17 +141,16 @@ impl Reproduce {
         let first = |options: &[(bool, &'static str)]| {
             options.iter().find(|(given, _)| *given).map(|(_, name)| *name)
         };
-        let text = match self.host {
-            Host::Emulate => {
-                first(&of_simulator).map(|name| format!("{name} does not go with --host emulate"))
-            }
-            Host::Simulator if self.resume && self.map.is_none() => {
-                Some("--resume goes with --host emulate or --map alone".to_owned())
-            }
-            Host::Simulator => {
-                first(&of_emulation).map(|name| format!("{name} goes with --host emulate alone"))
-            }
-        };
+        let text =
+            match self.host {
+                Host::Emulate => first(&of_simulator)
+                    .map(|name| format!("{name} does not go with --host emulate")),
+                Host::Simulator if self.resume && self.map.is_none() => {
+                    Some("--resume goes with --host emulate or --map alone".to_owned())
+                }
+                Host::Simulator => first(&of_emulation)
+                    .map(|name| format!("{name} goes with --host emulate alone")),
+            };
         text.map_or(Ok(()), |text| Err(Failure::Usage(text)))
     }
 

@@ -8,6 +8,7 @@ use crate::output;
 use crate::place::{self, Before};
 use crate::progress::Progress;
 use crate::{stop, store};
+use fairwave_lab::place::is_vacant;
 use fairwave_lab::run::{self, Watch};
 use fairwave_lab::store::Store;
 use fairwave_study::map::file::Declared;
@@ -16,8 +17,9 @@ use fairwave_study::map::{
 };
 use fairwave_study::{Claim, Maps, Study, alone};
 use fairwave_text::quoted;
+use serde_json::Value;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Judges the claim over its grid, writes the page, and shows the result.
 pub(super) fn run(
@@ -58,6 +60,9 @@ pub(super) fn run(
         with_traces: is_single,
         ..means.ask(study, &declared)
     };
+    if args.resume && !common.force {
+        refuse_to_replace(&ask, directory.path())?;
+    }
     let explored = explore(&means, ask)?;
     let summary = map::to_json(&ask, &explored, stopwatch.cost(), clock::today());
     let value = serde_json::json!(summary);
@@ -83,6 +88,27 @@ pub(super) fn run(
         true => Err(Failure::Claims(CLAIM_FAILS)),
         false => Ok(()),
     }
+}
+
+/// Refuses to continue a map in a directory with results of another one, or of something else.
+fn refuse_to_replace(ask: &MapRequest<'_>, directory: &Path) -> Result<(), Failure> {
+    let files = [EXPLORED, CONFIRMED].map(|name| directory.join(name));
+    let found: Vec<&PathBuf> = files.iter().filter(|file| file.exists()).collect();
+    let remedy = "give another --out, or --force as well";
+    for file in &found {
+        let read = fs::read(file).map_err(|error| error.to_string());
+        let read = read.and_then(|read| serde_json::from_slice(&read).map_err(|e| e.to_string()));
+        if !read.is_ok_and(|reported: Value| map::is_of_map(&reported, ask)) {
+            let why = "not of this map, form, claims and set-ups; --resume would replace it";
+            return Err(Failure::Usage(format!("{}: {why}: {remedy}", file.display())));
+        }
+    }
+    // Before its end a map whose runs are in the store has left nothing.
+    if found.is_empty() && !directory.join("runs").is_dir() && !is_vacant(directory) {
+        let why = "not empty, and there is no map to continue";
+        return Err(Failure::Usage(format!("{}: {why}: {remedy}", directory.display())));
+    }
+    Ok(())
 }
 
 fn declared(study: &dyn Study) -> Result<Declared, Failure> {

@@ -35,7 +35,7 @@ use file::{Declared, Known};
 use std::collections::BTreeMap;
 
 pub use decide::{OneWay, Split, Tree, one_way};
-pub use earlier::{CONFIRMED, EXPLORED, Earlier, EarlierVerdict};
+pub use earlier::{CONFIRMED, EXPLORED, Earlier, EarlierVerdict, is_of_map};
 pub use grid::{Axis, Grid, SetUp};
 pub use judge::{Judged, Tally, Word};
 pub use mapped::{Mapped, Visit};
