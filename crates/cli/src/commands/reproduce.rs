@@ -14,6 +14,7 @@ use crate::{output, place, stop, store};
 use args::Host;
 use fairwave_lab::run::{self, Watch};
 use fairwave_lab::store::{Source, Store};
+use fairwave_study::map::Tally;
 use fairwave_study::terminal::{self, command_line};
 use fairwave_study::{self as study, ClaimVerdict, Reproduction, Results, Study, markdown, report};
 use map::Means;
@@ -158,18 +159,23 @@ fn reproduced(
     Ok(Reproduction { study, results, findings, maps })
 }
 
-/// The exit status under `--strict`. An undecided claim is no failure, since nothing contradicts
-/// it, but it is reported.
+/// The exit status under `--strict`.
 fn judge(verdicts: &[ClaimVerdict]) -> Result<(), Failure> {
-    let is_open = |claim: &&ClaimVerdict| claim.setups.undecided == claim.setups.admitted;
-    let open: Vec<&str> = verdicts.iter().filter(is_open).map(|claim| claim.id).collect();
-    if !open.is_empty() {
-        output::warn(&format!("not judgeable: {}", open.join(", ")));
-    }
+    warn_of_open(verdicts.iter().map(|claim| (claim.id, claim.setups)));
     if verdicts.iter().any(ClaimVerdict::fails) {
         Err(Failure::Claims(CLAIM_FAILS))
     } else {
         Ok(())
+    }
+}
+
+/// Warns of claims that are decided in no set-up. They are no failure, since nothing contradicts
+/// them.
+fn warn_of_open<'c>(claims: impl Iterator<Item = (&'c str, Tally)>) {
+    let is_open = |(_, setups): &(&str, Tally)| setups.undecided == setups.admitted;
+    let open: Vec<&str> = claims.filter(is_open).map(|(id, _)| id).collect();
+    if !open.is_empty() {
+        output::warn(&format!("not judgeable: {}", open.join(", ")));
     }
 }
 

@@ -63,6 +63,29 @@ fn one_set_up_of_a_map_is_judged_and_leaves_traces_and_a_page() {
     assert!(markdown.contains(&text), "{markdown}");
 }
 
+/// Text that `--help` promises for a claim that has no exit code of its own.
+#[test]
+fn a_map_warns_of_claims_that_cannot_be_judged() {
+    let place = scratch();
+    let args = ["reproduce", "shake", "--map", "SHK-4", "--at", "duplicates=3", "--quiet"];
+    let (_, err) = ends_with(0, place.path(), &[&args[..], &["--strict"]].concat());
+    assert!(err.contains("warning: not judgeable: SHK-4"), "{err}");
+    let (_, err) = ends_with(0, place.path(), &args);
+    assert_eq!(err, "");
+}
+
+/// Maps have thousands of runs: those without series are in the store alone.
+#[test]
+fn runs_of_maps_are_read_back_from_the_store() {
+    let place = scratch();
+    let made = ["reproduce", "ap-buffer", "--out", "made", "--store", "kept", "--quiet"];
+    ends_with(0, place.path(), &made);
+    let from = ["reproduce", "ap-buffer", "--from", "made", "--quiet"];
+    ends_with(0, place.path(), &[&from[..], &["--store", "kept"]].concat());
+    let (_, err) = ends_with(1, place.path(), &[&from[..], &["--no-store"]].concat());
+    assert!(err.contains("missing: ") && err.contains("name it by --store"), "{err}");
+}
+
 #[test]
 fn what_no_map_has_is_refused_with_what_there_is() {
     let place = scratch();

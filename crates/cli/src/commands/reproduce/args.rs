@@ -57,7 +57,8 @@ pub(crate) struct Reproduce {
     /// Also print each claim's criterion and everything that was measured
     #[arg(long, short)]
     pub(super) verbose: bool,
-    /// Evaluate the runs that an earlier `--out DIR` left, in the same form, without simulating
+    /// Evaluate the runs that an earlier `--out DIR` left, in the same form, without simulating;
+    /// runs of maps come from the store
     #[arg(long, value_name = "DIR")]
     pub(super) from: Option<PathBuf>,
     /// Print the page for results/studies instead of the verdicts

@@ -1,6 +1,7 @@
 //! `fairwave reproduce STUDY --map CLAIM`: a claim over parameters that its paper does not give.
 
 use super::args::Reproduce;
+use super::warn_of_open;
 use crate::args::Common;
 use crate::clock::{self, Stopwatch};
 use crate::outcome::{CLAIM_FAILS, Failure};
@@ -84,10 +85,13 @@ pub(super) fn run(
         }
     };
     shown.map_err(Failure::from).or_else(Failure::unless_closed)?;
-    match args.strict && summary.fails() {
-        true => Err(Failure::Claims(CLAIM_FAILS)),
-        false => Ok(()),
-    }
+    if args.strict { judge(&summary) } else { Ok(()) }
+}
+
+/// The exit status under `--strict`.
+fn judge(summary: &MapSummary) -> Result<(), Failure> {
+    warn_of_open(summary.claims.iter().map(|claim| (claim.id.as_str(), claim.setups)));
+    if summary.fails() { Err(Failure::Claims(CLAIM_FAILS)) } else { Ok(()) }
 }
 
 /// Refuses to continue a map in a directory with results of another one, or of something else.
@@ -229,6 +233,11 @@ fn explore(means: &Means<'_>, ask: MapRequest<'_>) -> Result<Explored, Failure> 
         fairwave_study::Error::Run(ended) if ended.is_interruption() => {
             Failure::Run(format!("{ended}{}", means.goes_on))
         }
+        // Runs of maps that have no series leave no directory beside a store.
+        error @ fairwave_study::Error::Incomplete(_) => Failure::Run(format!(
+            "{error}; --from takes runs of maps from the store in which they were kept: name it \
+             by --store"
+        )),
         other => Failure::run(other),
     })
 }
