@@ -21,6 +21,9 @@ const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 /// A type that exists in kernels whose congestion control algorithms can be BPF programs.
 const STRUCT_OPS: &[u8] = b"bpf_struct_ops_tcp_congestion_ops";
 
+/// The first version of Linux that the BPF programs run on: `docs/cc-linux.md`.
+const BPF_SINCE: [u32; 2] = [6, 1];
+
 /// Programs that Fairwave can use, and the purpose of each.
 const PROGRAMS: [(&str, &str); 5] = [
     ("iperf3", "traffic of programs in `emulate`; records that `fairness show` reads"),
@@ -128,11 +131,24 @@ fn kernel_types() -> Option<String> {
     if !cfg!(feature = "kernel-cc") {
         return Some("this program is built without it: build with --features kernel-cc".into());
     }
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    if is_before(&release, BPF_SINCE) {
+        let [major, minor] = BPF_SINCE;
+        return Some(format!("Linux {}: needs {major}.{minor} or later", release.trim()));
+    }
     let Ok(types) = fs::read(KERNEL_TYPES) else {
         return Some(format!("no {KERNEL_TYPES}: a kernel with CONFIG_DEBUG_INFO_BTF"));
     };
     let has = types.windows(STRUCT_OPS.len()).any(|name| name == STRUCT_OPS);
-    (!has).then(|| "no struct_ops for TCP: a kernel since 5.6 with CONFIG_BPF_JIT".to_owned())
+    (!has).then(|| "no struct_ops for TCP: a kernel with CONFIG_BPF_JIT".to_owned())
+}
+
+/// Whether a kernel's release, such as `6.1.0-18-amd64`, is before a version. One that does not
+/// begin with a version is not.
+fn is_before(release: &str, version: [u32; 2]) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|n| n.parse().ok());
+    let found = numbers.next().zip(numbers.next());
+    found.is_some_and(|(major, minor)| [major, minor] < version)
 }
 
 fn mptcp() -> Option<String> {
@@ -171,6 +187,15 @@ mod tests {
         let lacks = vec![lack("the device /dev/net/tun", "load it"), lack("netlink", "allow it")];
         let expected = "without the device /dev/net/tun: load it; without netlink: allow it";
         assert_eq!(remedies(&Missing(lacks)), expected);
+    }
+
+    /// Linux 5.10 has struct_ops for TCP, but not the helpers of the algorithms: doctor said "yes".
+    #[test]
+    fn kernels_before_6_1_are_too_old_for_the_algorithms() {
+        let old = ["5.10.0-28-amd64\n", "5.15.0", "6.0.19-arch1", "4.19"];
+        let new = ["6.1.0-18-amd64\n", "6.1", "6.12.3", "7.0.0-rc1", "10.1.2", "", "unknown"];
+        assert!(old.iter().all(|release| is_before(release, BPF_SINCE)));
+        assert!(!new.iter().any(|release| is_before(release, BPF_SINCE)));
     }
 
     #[test]
