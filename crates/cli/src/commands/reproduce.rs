@@ -14,7 +14,6 @@ use crate::{output, place, stop, store};
 use args::Host;
 use fairwave_lab::run::{self, Watch};
 use fairwave_lab::store::{Source, Store};
-use fairwave_study::map::Tally;
 use fairwave_study::terminal::{self, command_line};
 use fairwave_study::{self as study, ClaimVerdict, Reproduction, Results, Study, markdown, report};
 use map::Means;
@@ -161,21 +160,11 @@ fn reproduced(
 
 /// The exit status under `--strict`.
 fn judge(verdicts: &[ClaimVerdict]) -> Result<(), Failure> {
-    warn_of_open(verdicts.iter().map(|claim| (claim.id, claim.setups)));
+    map::warn_of_open(verdicts.iter().map(|claim| (claim.id, claim.setups)));
     if verdicts.iter().any(ClaimVerdict::fails) {
         Err(Failure::Claims(CLAIM_FAILS))
     } else {
         Ok(())
-    }
-}
-
-/// Warns of claims that are decided in no set-up. They are no failure, since nothing contradicts
-/// them.
-fn warn_of_open<'c>(claims: impl Iterator<Item = (&'c str, Tally)>) {
-    let is_open = |(_, setups): &(&str, Tally)| setups.undecided == setups.admitted;
-    let open: Vec<&str> = claims.filter(is_open).map(|(id, _)| id).collect();
-    if !open.is_empty() {
-        output::warn(&format!("not judgeable: {}", open.join(", ")));
     }
 }
 

@@ -1,7 +1,6 @@
 //! `fairwave reproduce STUDY --map CLAIM`: a claim over parameters that its paper does not give.
 
 use super::args::Reproduce;
-use super::warn_of_open;
 use crate::args::Common;
 use crate::clock::{self, Stopwatch};
 use crate::outcome::{CLAIM_FAILS, Failure};
@@ -14,7 +13,8 @@ use fairwave_lab::run::{self, Watch};
 use fairwave_lab::store::Store;
 use fairwave_study::map::file::Declared;
 use fairwave_study::map::{
-    self, CONFIRMED, EXPLORED, Earlier, Explored, MapRequest, MapSummary, markdown, page, terminal,
+    self, CONFIRMED, EXPLORED, Earlier, Explored, MapRequest, MapSummary, Tally, markdown, page,
+    terminal,
 };
 use fairwave_study::{Claim, Maps, Study, alone};
 use fairwave_text::quoted;
@@ -113,6 +113,16 @@ fn refuse_to_replace(ask: &MapRequest<'_>, directory: &Path) -> Result<(), Failu
         return Err(Failure::Usage(format!("{}: {why}: {remedy}", directory.display())));
     }
     Ok(())
+}
+
+/// Warns of claims that are decided in no set-up. They are no failure, since nothing contradicts
+/// them.
+pub(super) fn warn_of_open<'c>(claims: impl Iterator<Item = (&'c str, Tally)>) {
+    let is_open = |(_, setups): &(&str, Tally)| setups.undecided == setups.admitted;
+    let open: Vec<&str> = claims.filter(is_open).map(|(id, _)| id).collect();
+    if !open.is_empty() {
+        output::warn(&format!("not judgeable: {}", open.join(", ")));
+    }
 }
 
 fn declared(study: &dyn Study) -> Result<Declared, Failure> {

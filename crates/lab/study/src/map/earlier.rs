@@ -30,8 +30,8 @@ pub struct EarlierVerdict {
     pub decides: Option<[String; 3]>,
 }
 
-/// Whether `reported`, the output of `--json` of an earlier run, is of the requested map: of the same
-/// study and form, and of the same claims in the same set-ups.
+/// Whether `reported`, the output of `--json` of an earlier run, is of the requested map: of the
+/// same study and form, and of the same claims in the same set-ups.
 pub fn is_of_map(reported: &Value, ask: &MapRequest<'_>) -> bool {
     let claims = ask.declared.claim.iter().filter(|claim| ask.claims.contains(&claim.id));
     let requested: Value = claims
