@@ -32,13 +32,10 @@ pub fn run(
             let names = if *all { every() } else { names.clone() };
             match lasts {
                 None => load_all(console, pin, &names),
-                Some(lasts) => {
-                    algorithms(&names)?;
-                    keep::start(console, pin, &names, *lasts)
-                }
+                Some(lasts) => keep::start(console, pin, &algorithms(&names)?, *lasts),
             }
         }
-        CcTask::Keep { names, lasts } => keep::keep(console, pin, &algorithms(names)?, *lasts),
+        CcTask::Keep { name, lasts } => keep::keep(console, pin, name, *lasts),
         CcTask::Unload { names, all: false } => unload_some(console, pin, names),
         CcTask::Unload { all: true, .. } => unload_all(console, pin),
         CcTask::List => status::list(console, &Store::at(pin)),

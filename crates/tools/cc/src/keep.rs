@@ -1,8 +1,8 @@
-//! `fairwave cc load --for`: a separate process holds the algorithms, so that they are unloaded
-//! when it ends, for any reason.
+//! `fairwave cc load --for`: a separate process holds each algorithm, which is unloaded when that
+//! process ends, for any reason.
 
 use crate::outcome::{announce, done, failure};
-use fairwave_bpf::{Algorithm, Life, Store, load};
+use fairwave_bpf::{Algorithm, Life, Store, find, load, unload};
 use fairwave_console::{Console, Failure};
 use fairwave_units::Duration;
 use rustix::time::Timespec;
@@ -10,20 +10,37 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Line that the keeper prints when the algorithms are loaded.
+/// Line that the keeper prints when the algorithm is loaded.
 const READY: &str = "ready";
 
-/// Starts the keeper, and waits until the algorithms are loaded.
+/// Starts a keeper for each algorithm, and waits until all are loaded. If one is not, those before
+/// it are unloaded.
 pub(crate) fn start(
     console: &dyn Console,
     pin: Option<&Path>,
-    names: &[String],
+    algorithms: &[&'static Algorithm],
     lasts: Duration,
 ) -> Result<(), Failure> {
     let store = Store::ready(pin).map_err(failure)?;
     announce(console, &store);
+    for (place, algorithm) in algorithms.iter().enumerate() {
+        if let Err(error) = start_one(pin, algorithm, lasts) {
+            for earlier in &algorithms[..place] {
+                if let Err(error) = unload(&store, earlier) {
+                    console.warn(&format!("{}: {error}", earlier.name));
+                }
+            }
+            return Err(error);
+        }
+    }
+    done(console, "loaded", &algorithms.iter().map(|one| one.name).collect::<Vec<_>>())
+}
+
+/// Starts the keeper of an algorithm, and waits until it is loaded. Unloading an algorithm ends its
+/// keeper, which therefore must not hold others.
+fn start_one(pin: Option<&Path>, algorithm: &Algorithm, lasts: Duration) -> Result<(), Failure> {
     let mut keeper = Command::new(std::env::current_exe().map_err(Failure::run)?);
-    keeper.args(["cc", "keep", "--for", &format!("{}ns", lasts.as_nanos())]).args(names);
+    keeper.args(["cc", "keep", "--for", &format!("{}ns", lasts.as_nanos()), algorithm.name]);
     keeper.args(pin.iter().flat_map(|pin| [Path::new("--pin"), pin]));
     // Like a daemon, the keeper works in `/`, so that it keeps no mounted file system busy.
     keeper.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped());
@@ -31,28 +48,24 @@ pub(crate) fn start(
     let mut line = String::new();
     let read = keeper.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
     if read.is_some_and(|read| read.is_ok()) && line.trim() == READY {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        return done(console, "loaded", &names);
+        return Ok(());
     }
     let output = keeper.wait_with_output().map_err(Failure::run)?;
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     Err(Failure::Run(text.trim().trim_start_matches("error: ").to_owned()))
 }
 
-/// Holds the algorithms for the time.
+/// Holds the algorithm for the time.
 pub(crate) fn keep(
     console: &dyn Console,
     pin: Option<&Path>,
-    algorithms: &[&'static Algorithm],
+    name: &str,
     lasts: Duration,
 ) -> Result<(), Failure> {
     // A new session: closing the terminal that started the command must not end the keeper.
     let _ = rustix::process::setsid();
     let store = Store::ready(pin).map_err(failure)?;
-    let held = algorithms
-        .iter()
-        .map(|algorithm| load(&store, algorithm, Life::Held))
-        .collect::<Result<Vec<_>, _>>();
+    let held = find(name).and_then(|algorithm| load(&store, algorithm, Life::Held));
     let held = held.map_err(failure)?;
     console.print_raw(format!("{READY}\n").as_bytes())?;
     // The parent reads no further output. Printing into the closed pipe would fail and end the
@@ -63,7 +76,7 @@ pub(crate) fn keep(
     Ok(())
 }
 
-/// Sleeps for the time for which the algorithms stay loaded.
+/// Sleeps for the time for which the algorithm stays loaded.
 fn wait(lasts: Duration) {
     let second = 1_000_000_000;
     let time = Timespec {

@@ -10,7 +10,8 @@
 //! [`command::run`] does one command and returns at its end. It prints results by the
 //! `fairwave_console::Console` that its caller hands over, and ends early when the flag of
 //! `Console::stop` is set. Loading needs root. Algorithms that were loaded before an error stay
-//! loaded, and a warning names them. [`report`] has the types of the JSON outputs.
+//! loaded, and a warning names them, but not those of `load --for`. [`report`] has the types of the
+//! JSON outputs.
 //!
 //! The options are types of clap, so that another program can take them as its own:
 //!

@@ -112,11 +112,11 @@ pub enum CcTask {
     /// Write the windows of the kernel's connections, with any algorithm, for each segment that
     /// reaches them
     Trace(CcTrace),
-    /// Keep algorithms loaded for a time; `load --for` starts this command
+    /// Keep an algorithm loaded for a time; `load --for` starts this command for each
     #[command(hide = true)]
     Keep {
-        /// The algorithms
-        names: Vec<String>,
+        /// The algorithm
+        name: String,
         /// Length of the time
         #[arg(long = "for", value_parser = lasting)]
         lasts: Duration,

@@ -1,0 +1,27 @@
+//! Algorithms that are unloaded and loaded again beside others.
+
+use super::{Shell, may_load};
+
+#[test]
+fn unloading_one_algorithm_of_a_load_for_a_time_leaves_the_others() {
+    let Some(_lock) = may_load() else { return };
+    let mut shell = Shell::start(
+        r#"
+$F cc load fw_compound fw_tcp_av --for 10m --json > loaded
+$F cc unload fw_compound
+$F cc list --json > list
+$F cc load fw_compound fw_tcp_av fw_ackloss_reno --for 10m > failed 2>&1 && exit 1
+$F cc list --json > after
+$F cc unload --all --json > unloaded
+"#,
+    );
+    shell.leaves_nothing();
+    for name in ["list", "after"] {
+        let list = shell.json(name);
+        let loaded = list.as_array().expect("a list").iter().filter(|one| one["loaded"] == true);
+        let loaded: Vec<_> = loaded.map(|one| one["name"].clone()).collect();
+        assert_eq!(loaded, ["fw_tcp_av"], "{name}: {list}");
+    }
+    assert!(shell.file("failed").contains("fw_tcp_av"), "{}", shell.file("failed"));
+    assert!(shell.file("unloaded").contains("fw_tcp_av"), "{}", shell.file("unloaded"));
+}
