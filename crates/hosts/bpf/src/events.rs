@@ -142,9 +142,11 @@ impl Ring {
         };
         builder.add(&events, arrive).map_err(refused(EVENTS))?;
         let ring = builder.build().map_err(refused(EVENTS))?;
+        // The ring may still have events for an earlier listener, which its callback stores now.
+        // Events of the same name from before are those of the algorithm's previous ring.
+        let before = reported.borrow().len();
         ring.consume().map_err(refused(EVENTS))?;
-        // The ring still had events for an earlier listener, which its callback has just stored.
-        reported.borrow_mut().retain(|one| one.algorithm != name);
+        reported.borrow_mut().truncate(before);
         Ok(Self { algorithm, id, ring, listener, _events: events })
     }
 

@@ -1,12 +1,14 @@
 //! Algorithms that are unloaded and loaded again beside others.
 
-use super::{Shell, may_load};
+use super::{Shell, may_load, turn};
 
 #[test]
 fn unloading_one_algorithm_of_a_load_for_a_time_leaves_the_others() {
     let Some(_lock) = may_load() else { return };
     let mut shell = Shell::start(
         r#"
+# Keepers would outlive a script that fails.
+trap '$F cc unload --all' EXIT
 $F cc load fw_compound fw_tcp_av --for 10m --json > loaded
 $F cc unload fw_compound
 $F cc list --json > list
@@ -24,4 +26,42 @@ $F cc unload --all --json > unloaded
     }
     assert!(shell.file("failed").contains("fw_tcp_av"), "{}", shell.file("failed"));
     assert!(shell.file("unloaded").contains("fw_tcp_av"), "{}", shell.file("unloaded"));
+}
+
+/// The watcher is stopped from before the connection until the algorithm is loaded again, so that
+/// it finds both at its next look.
+#[test]
+fn a_watcher_receives_the_last_events_of_an_algorithm_that_was_loaded_again() {
+    let Some(_turn) = turn() else { return };
+    let mut shell = Shell::start(
+        r#"
+$F cc load fw_compound
+$F cc status --watch --json > told 2> watching & watcher=$!
+await has '^\[' told
+kill -STOP $watcher
+python3 - <<'END'
+import socket
+listener = socket.create_server(('127.0.0.1', 0))
+client = socket.socket()
+client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b'fw_compound')
+client.connect(listener.getsockname())
+listener.accept()[0].close()
+client.close()
+END
+$F cc unload fw_compound
+$F cc load fw_compound
+looks=$(grep -c '^\[' told)
+kill -CONT $watcher
+# The first of these looks may have begun before the watcher was stopped.
+looked_twice() { [ "$(grep -c '^\[' told)" -ge $((looks + 2)) ]; }
+await looked_twice
+kill $watcher; wait $watcher || true
+$F cc unload --all
+"#,
+    );
+    shell.leaves_nothing();
+    let told = shell.file("told");
+    for happened in ["began", "ended"] {
+        assert!(told.contains(&format!("\"happened\":\"{happened}\"")), "{told}");
+    }
 }
