@@ -4,6 +4,7 @@
 //! The names of congestion controls are global to the machine, so only one test at a time uses
 //! them.
 
+mod callbacks;
 mod reload;
 mod targets;
 mod windows;

@@ -76,9 +76,9 @@ FW_INLINE u32 fw_backlog(u32 win, u64 base, u64 rtt)
 FW_INLINE void fw_compound_init(struct fw_compound *compound, const struct fw_initial *initial)
 {
 	compound->mss = fw_max32(initial->mss, 1);
-	compound->initial_window = fw_max32(initial->cwnd, compound->mss);
+	compound->initial_window = fw_max32(initial->initial_window, compound->mss);
 	compound->growth = fw_growth_new(initial);
-	compound->windows.cwnd = compound->initial_window;
+	compound->windows.cwnd = fw_max32(initial->cwnd, compound->mss);
 	compound->windows.ssthresh = initial->ssthresh;
 	compound->windows.loss_ssthresh = initial->ssthresh;
 	compound->windows.gamma = fw_mul32(compound->mss, FW_GAMMA_SEGMENTS);

@@ -131,6 +131,15 @@ FW_INLINE u32 fw_newly_sacked(u32 before, u32 acked, const struct fw_connection 
 
 #include "fw_hot.h"
 
+/* An algorithm chosen later finds a window that has changed. RFC 6928 allows ten segments, also the
+ * kernel's default; at the beginning a route's `initcwnd` applies. The SYN counts as one byte. */
+FW_INLINE u32 fw_initial_window(const struct tcp_sock *tp, const struct fw_initial *initial)
+{
+	if (tp->bytes_acked <= 1)
+		return initial->cwnd;
+	return fw_min32(initial->cwnd, fw_mul32(initial->mss, 10));
+}
+
 FW_SECTION("struct_ops/fw_init") int fw_init(u64 *ctx)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
@@ -154,6 +163,7 @@ FW_SECTION("struct_ops/fw_init") int fw_init(u64 *ctx)
 	c->delivered = tp->bytes_acked;
 	initial.mss = c->mss;
 	initial.cwnd = fw_mul32(tp->snd_cwnd, c->mss);
+	initial.initial_window = fw_initial_window(tp, &initial);
 	initial.ssthresh = tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH
 				   ? U32_MAX
 				   : fw_mul32(tp->snd_ssthresh, c->mss);

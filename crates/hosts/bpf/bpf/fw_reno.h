@@ -15,6 +15,7 @@ struct fw_initial {
 	u32 ssthresh;
 	u32 byte_counting;
 	u32 slow_start_segments;
+	u32 initial_window; /* that of the connection: `cwnd`, unless the algorithm came later */
 };
 
 /* cc::AckEvent, with the fields that these algorithms read. */
@@ -110,7 +111,7 @@ FW_INLINE void fw_reno_init(struct fw_reno *reno, const struct fw_initial *initi
 	u32 cwnd = fw_max32(initial->cwnd, mss);
 
 	reno->mss = mss;
-	reno->initial_window = cwnd;
+	reno->initial_window = fw_max32(initial->initial_window, mss);
 	reno->cwnd = cwnd;
 	reno->ssthresh = initial->ssthresh;
 	reno->growth = fw_growth_new(initial);

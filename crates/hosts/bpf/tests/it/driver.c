@@ -433,7 +433,7 @@ static void show(int whole)
 static void begin(const struct start *s)
 {
 	struct fw_initial initial = { s->mss, s->cwnd, s->ssthresh, s->byte_counting,
-				      s->slow_start_segments };
+				      s->slow_start_segments, s->cwnd };
 	struct fw_aim aim = {
 		.target = s->target, .horizon = s->horizon, .catch_up = s->catch_up,
 		.margin = { s->margin_num, s->margin_den }, .most = { s->most_num, s->most_den },
