@@ -27,6 +27,7 @@ struct fw_connection {
 	u32 generation; /* of the targets; only for TCP-AV */
 	u32 window_bytes; /* the algorithm's window, and the same in segments */
 	u32 window;
+	u32 timed_out; /* whether CA_EVENT_LOSS came, until set_state follows */
 	struct fw_law law;
 };
 
@@ -262,12 +263,21 @@ FW_SECTION("struct_ops/fw_set_state") int fw_set_state(u64 *ctx)
 	struct fw_connection *c;
 	struct fw_loss loss;
 	struct fw_rto rto;
+	u32 timed_out;
 
 	if (state <= TCP_CA_Disorder || (state == before && state != TCP_CA_Loss))
 		return 0;
 	c = fw_find(tp);
 	if (!c)
 		return 0;
+	timed_out = c->timed_out;
+	c->timed_out = 0;
+	/* From Open and Disorder a timeout always comes with CA_EVENT_LOSS. Without the event the
+	 * kernel retransmits for another reason than congestion, and keeps its window. */
+	if (state == TCP_CA_Loss && before <= TCP_CA_Disorder && !timed_out) {
+		fw_hot_keep(c, tp);
+		return 0;
+	}
 	loss.flight = tp->snd_nxt - tp->snd_una;
 	loss.next = c->una + (tp->snd_nxt - c->snd_una);
 	if (state == TCP_CA_Loss) {
@@ -304,11 +314,17 @@ FW_SECTION("struct_ops/fw_cwnd_event") int fw_cwnd_event(u64 *ctx)
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
 	struct fw_connection *c;
 
-	if ((u32)ctx[1] != CA_EVENT_CWND_RESTART)
+	u32 event = ctx[1];
+
+	if (event != CA_EVENT_CWND_RESTART && event != CA_EVENT_LOSS)
 		return 0;
 	c = fw_find(tp);
 	if (!c)
 		return 0;
+	if (event == CA_EVENT_LOSS) {
+		c->timed_out = 1;
+		return 0;
+	}
 	fw_law_on_idle_restart(&c->law, fw_sub64(bpf_ktime_get_ns(), c->heard_us * 1000));
 	fw_hot_keep(c, tp);
 	return 0;

@@ -125,6 +125,8 @@ struct ack_sample {
 enum tcp_ca_event {
 	CA_EVENT_TX_START,
 	CA_EVENT_CWND_RESTART,
+	CA_EVENT_COMPLETE_CWR,
+	CA_EVENT_LOSS,
 };
 
 struct tcp_congestion_ops {
