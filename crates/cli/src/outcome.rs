@@ -53,12 +53,12 @@ impl Failure {
         }
     }
 
-    /// Ignores that the reader of standard output has closed it, for `or_else` before a verdict,
-    /// which counts whether it is read or not.
-    pub(crate) fn unless_closed(self) -> Result<(), Self> {
-        match self {
-            Self::Closed => Ok(()),
-            other => Err(other),
+    /// The result of printing, which succeeds if the reader of standard output has closed it: a
+    /// verdict that follows counts whether it is read or not.
+    pub(crate) fn unless_closed<E: Into<Self>>(printed: Result<(), E>) -> Result<(), Self> {
+        match printed.map_err(Into::into) {
+            Err(Self::Closed) => Ok(()),
+            other => other,
         }
     }
 

@@ -43,7 +43,7 @@ impl Carried {
             points.push(Point { index, axes, label: String::new(), picks, scenario });
         }
         let mut plan = Plan { question: self.question, points, seeds: self.seeds, own };
-        plan.label();
+        plan.label_points();
         Ok(plan)
     }
 }

@@ -177,7 +177,7 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
         warnings.iter().for_each(|warning| output::warn(warning));
         shown
     };
-    shown.map_err(Failure::from).or_else(Failure::unless_closed)?;
+    Failure::unless_closed(shown)?;
     match emulated.fault() {
         None => Ok(()),
         Some(Fault::Failed(text)) => Err(Failure::Run(text)),

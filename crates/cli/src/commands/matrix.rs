@@ -133,7 +133,7 @@ pub(super) fn run(common: &Common, requested: &Matrix) -> Result<(), Failure> {
         notes.iter().for_each(|note| output::warn(note));
         shown
     };
-    shown.map_err(Failure::from).or_else(Failure::unless_closed)?;
+    Failure::unless_closed(shown)?;
     findings.lateness().map_or(Ok(()), |text| Err(Failure::Late(text)))
 }
 

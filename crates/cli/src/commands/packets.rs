@@ -77,7 +77,7 @@ pub(super) fn run(common: &Common, args: &Packets) -> Result<(), Failure> {
     } else {
         output::print(&if args.markdown { played.markdown() } else { played.text() })
     };
-    shown.map_err(Failure::from).or_else(Failure::unless_closed)?;
+    Failure::unless_closed(shown)?;
     match played.counts() {
         (_, 0) => Ok(()),
         (all, count) => Err(Failure::Run(format!("{count} of {all} scripts differ"))),

@@ -79,7 +79,7 @@ pub(super) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     let watch = Watch { progress: &|_| (), stop: &stop };
     let made = made(common, args, study, directory.path(), store.as_ref(), watch, stopwatch)?;
     let verdicts = made.reproduction.verdicts();
-    show(common, args, &made, &verdicts, store.as_ref()).or_else(Failure::unless_closed)?;
+    Failure::unless_closed(show(common, args, &made, &verdicts, store.as_ref()))?;
     if args.strict { judge(&verdicts) } else { Ok(()) }
 }
 

@@ -79,7 +79,8 @@ impl Shell {
     /// Starts a script, which prints `done` and waits before it ends.
     fn start(script: &str) -> Self {
         let place = scratch();
-        let whole = format!("set -eu\n{AWAIT}\n{script}\necho done; read -r _ || true\n");
+        let whole =
+            format!("set -eu\n{AWAIT}\n{CONNECT}\n{script}\necho done; read -r _ || true\n");
         fs::write(place.path().join("script"), whole).expect("a script");
         let mut shell = Command::new("unshare");
         shell.args(["--mount", "sh", "script"]).current_dir(place.path());
@@ -119,7 +120,7 @@ impl Drop for Shell {
     }
 }
 
-/// Function by which scripts wait. After a minute it names the condition, and the script ends.
+/// Functions by which scripts wait. After a minute `await` names the condition, and the script ends.
 const AWAIT: &str = r#"
 await() {
     read -r since _ < /proc/uptime
@@ -132,6 +133,22 @@ has() { grep -q -- "$1" "$2"; }
 listens() { ip netns exec "$1" ss -ltn > listening; has ":$2" listening; }
 status_has() { $F cc status --json > status; has "$1" status; }
 is_gone() { ! has "$1" /proc/sys/net/ipv4/tcp_available_congestion_control; }
+"#;
+
+/// Function by which scripts open and close so many connections, each with `fw_compound`.
+const CONNECT: &str = r#"
+connect() {
+    python3 - "$1" <<'END'
+import socket, sys
+listener = socket.create_server(('127.0.0.1', 0))
+for _ in range(int(sys.argv[1])):
+    client = socket.socket()
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b'fw_compound')
+    client.connect(listener.getsockname())
+    listener.accept()[0].close()
+    client.close()
+END
+}
 "#;
 
 /// Two network namespaces with a wire of 20 Mbps between them, on which each segment is a packet,
@@ -299,22 +316,12 @@ $F cc status --watch --json > told 2> watching & watcher=$!
 await has '^\[' told
 $F cc status --watch --json > other 2> waiting & second=$!
 await has 'another `status --watch` hears' waiting
-cat > connect.py <<'END'
-import socket, sys
-listener = socket.create_server(('127.0.0.1', 0))
-for _ in range(int(sys.argv[1])):
-    client = socket.socket()
-    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b'fw_compound')
-    client.connect(listener.getsockname())
-    listener.accept()[0].close()
-    client.close()
-END
 kill -STOP $watcher
-python3 connect.py 2000
+connect 2000
 kill -CONT $watcher
 await has 'events had no room' watching
 kill $watcher; wait $watcher || true
-heard() { python3 connect.py 1; has '"happened"' other; }
+heard() { connect 1; has '"happened"' other; }
 await heard
 kill $second; wait $second || true
 $F cc unload --all

@@ -41,7 +41,7 @@ pub struct Point {
     /// Distinguishing dotted keys with their values, in the order of the file.
     pub axes: Vec<(String, String)>,
     /// Name of the directory of its runs, which no other point of its plan has; empty without axes.
-    /// [`Plan::label`] sets it.
+    /// [`Plan::label_points`] sets it.
     pub label: String,
     /// Arguments of `--set` that select this point alone, one for each axis.
     pub picks: Vec<String>,
@@ -154,7 +154,7 @@ impl Plan {
     }
 
     /// Sets the labels of its points, after these have changed.
-    pub fn label(&mut self) {
+    pub fn label_points(&mut self) {
         let labels = label::labels(self.points.iter().map(|point| &point.axes[..]));
         for (point, label) in self.points.iter_mut().zip(labels) {
             point.label = label;
@@ -261,7 +261,7 @@ fn plan(
         }
     }
     let mut plan = Plan { question: question(text), points, seeds, own: origin.own };
-    plan.label();
+    plan.label_points();
     Ok(plan)
 }
 

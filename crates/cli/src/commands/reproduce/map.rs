@@ -84,7 +84,7 @@ pub(super) fn run(
             output::print(&format!("{text}{taken}Page: {}\n", page.display()))
         }
     };
-    shown.map_err(Failure::from).or_else(Failure::unless_closed)?;
+    Failure::unless_closed(shown)?;
     if args.strict { judge(&summary) } else { Ok(()) }
 }
 

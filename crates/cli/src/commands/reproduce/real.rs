@@ -76,7 +76,7 @@ pub(super) fn run(
         let text = terminal::text(study, &beside);
         output::print(&format!("{text}Report: {}\n", page.display()))
     };
-    shown.map_err(Failure::from).or_else(Failure::unless_closed)?;
+    Failure::unless_closed(shown)?;
     judge(args, &beside)
 }
 

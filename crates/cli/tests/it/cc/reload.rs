@@ -39,15 +39,7 @@ $F cc load fw_compound
 $F cc status --watch --json > told 2> watching & watcher=$!
 await has '^\[' told
 kill -STOP $watcher
-python3 - <<'END'
-import socket
-listener = socket.create_server(('127.0.0.1', 0))
-client = socket.socket()
-client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b'fw_compound')
-client.connect(listener.getsockname())
-listener.accept()[0].close()
-client.close()
-END
+connect 1
 $F cc unload fw_compound
 $F cc load fw_compound
 looks=$(grep -c '^\[' told)

@@ -1,7 +1,7 @@
 //! A finished run, and its directory.
 
 use crate::results::{self, Meta, Summary};
-use fairwave_scenario::plan::{Job, Plan};
+use fairwave_scenario::plan::{Job, Plan, Point};
 use fairwave_sim::world::World;
 use fairwave_trace::NodeId;
 use fairwave_units::Seed;
@@ -36,7 +36,8 @@ impl Run {
 /// The run directory of `job` under `root`: one directory for each point, unless there is but one,
 /// and in it one for each seed.
 pub fn directory_of(plan: &Plan, job: Job, root: &Path) -> PathBuf {
-    let label = &plan.points[job.point].label;
+    let Point { label, axes, .. } = &plan.points[job.point];
+    debug_assert!(!label.is_empty() || axes.is_empty(), "points without labels: {axes:?}");
     // With an empty label it is the root itself.
     root.join(label).join(format!("seed-{}", job.seed))
 }

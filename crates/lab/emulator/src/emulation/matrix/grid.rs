@@ -110,8 +110,8 @@ impl Grid {
                 }
             }
         }
-        kernel.plan.label();
-        simulator.plan.label();
+        kernel.plan.label_points();
+        simulator.plan.label_points();
         Ok(Self { kernel, simulator })
     }
 }
