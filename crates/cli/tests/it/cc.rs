@@ -120,7 +120,7 @@ impl Drop for Shell {
     }
 }
 
-/// Functions by which scripts wait. After a minute `await` names the condition, and the script ends.
+/// Functions by which scripts wait. After a minute `await` names the condition and ends the script.
 const AWAIT: &str = r#"
 await() {
     read -r since _ < /proc/uptime

@@ -14,7 +14,7 @@ use crate::undo::Undo;
 use crate::{Error, KeeperCommand, Prefix};
 use socket2::{Domain, Socket, Type};
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
 /// The upper half of marks, "FW"; the lower is that of the process id, so that proxies on one
 /// machine do not meet.
@@ -143,6 +143,13 @@ fn lead(plan: &InterceptionPlan, mark: u32, is_six: bool) -> String {
 /// `net.ipv6.conf.lo.disable_ipv6` is set, so that nothing can be led to a socket of it.
 pub fn has_ipv6() -> bool {
     TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok()
+}
+
+/// The unspecified address of each version of IP that this host has: a socket for each accepts
+/// connections to any address.
+pub fn any_addresses() -> Vec<IpAddr> {
+    let six = has_ipv6().then_some(Ipv6Addr::UNSPECIFIED.into());
+    [Some(Ipv4Addr::UNSPECIFIED.into()), six].into_iter().flatten().collect()
 }
 
 /// Opens a socket that accepts the connections led to it, whatever their destination: that is the

@@ -60,7 +60,7 @@ pub use error::{Error, Lack, Missing};
 pub use ether::{EtherSocket, ipv4_address, link_address};
 pub use forwarding::Forwarding;
 pub use ingress::Ingress;
-pub use intercept::{Interception, InterceptionPlan, has_ipv6, listen_transparent};
+pub use intercept::{Interception, InterceptionPlan, any_addresses, has_ipv6, listen_transparent};
 pub use keeper::Watchdog;
 pub use leaf::Leaf;
 pub use limits::allow_open_files;

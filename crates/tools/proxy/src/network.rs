@@ -3,10 +3,10 @@
 use crate::error::Error;
 use crate::options;
 use crate::request::{Denied, Server};
-use fairwave_linux::{congestion, has_ipv6};
+use fairwave_linux::{any_addresses, congestion};
 use socket2::{Domain, Socket, Type};
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
 
 /// Maximum number of connections that wait to be accepted.
@@ -20,9 +20,7 @@ pub(crate) fn listen(at: SocketAddr) -> Result<std::net::TcpListener, Error> {
 /// Opens sockets that accept connections to any address, one for each version of IP that this host
 /// has.
 pub(crate) fn listen_transparent(port: u16) -> Result<Vec<std::net::TcpListener>, Error> {
-    let six = has_ipv6().then_some(Ipv6Addr::UNSPECIFIED.into());
-    let all = [Some(Ipv4Addr::UNSPECIFIED.into()), six].into_iter().flatten();
-    let at = all.map(|address| SocketAddr::new(address, port));
+    let at = any_addresses().into_iter().map(|address| SocketAddr::new(address, port));
     let open = |at| fairwave_linux::listen_transparent(at).map_err(|why| Error::Listen { at, why });
     at.map(open).collect()
 }

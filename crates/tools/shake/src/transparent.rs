@@ -1,9 +1,9 @@
 //! `fairwave shake connect --tproxy`: connections of other hosts that pass through this one.
 
 use fairwave_console::Failure;
-use fairwave_linux::{Interception, InterceptionPlan, Prefix, has_ipv6, listen_transparent};
+use fairwave_linux::{Interception, InterceptionPlan, Prefix, any_addresses, listen_transparent};
 use ipnet::IpNet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 
 /// Place of the transparent sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +38,7 @@ pub(crate) struct Transparent {
 /// # Errors
 /// Without privileges, without nft, or if the port is in use.
 pub(crate) fn lead(place: Place, clients: &[IpNet]) -> Result<Transparent, Failure> {
-    let six: Option<IpAddr> = has_ipv6().then_some(Ipv6Addr::UNSPECIFIED.into());
-    let any = [Some(Ipv4Addr::UNSPECIFIED.into()), six].into_iter().flatten();
-    let addresses = place.address.map_or_else(|| any.collect(), |address| vec![address]);
+    let addresses = place.address.map_or_else(any_addresses, |address| vec![address]);
     let mut listeners = Vec::new();
     for address in addresses {
         let at = SocketAddr::new(address, place.port);
