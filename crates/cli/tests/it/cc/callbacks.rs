@@ -70,7 +70,8 @@ ip -n "$a" addr add 10.8.0.1/24 dev va; ip -n "$r" addr add 10.8.0.2/24 dev va
 ip -n "$b" addr add 10.9.0.1/24 dev vb; ip -n "$r" addr add 10.9.0.2/24 dev vb
 for one in va vb; do ip -n "$r" link set $one up; done
 ip -n "$a" link set va up; ip -n "$b" link set vb up
-ip -n "$a" route add default via 10.8.0.2; ip -n "$b" route add default via 10.9.0.2
+# With the usual minimum of 200 ms a busy machine might delay an ACK for longer than the timeout.
+ip -n "$a" route add default via 10.8.0.2 rto_min 2s; ip -n "$b" route add default via 10.9.0.2
 ip netns exec "$r" sysctl -q net.ipv4.ip_forward=1
 # The commands of the router take a while, which shall not count as an idle time.
 ip netns exec "$a" sysctl -q net.ipv4.tcp_slow_start_after_idle=0
