@@ -13,6 +13,7 @@
 mod aarch64;
 mod changed;
 mod gstreamer;
+mod guide;
 mod laboratory;
 mod package;
 mod python;

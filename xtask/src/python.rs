@@ -1,5 +1,6 @@
 //! The Python package: format, types, and tests with the build of the suite.
 
+use crate::guide;
 use crate::package::{TINY, empty, sweep_and_show};
 use crate::shared::Shared;
 use std::fs;
@@ -49,38 +50,60 @@ const FIRST: &str = "import subprocess, sys, fairwave as fw; \
 const KILLED: [&str; 2] = ["crates/cli/tests/it/soc.py", "killed"];
 
 /// Builds the wheel from the source distribution, installs it into an environment with nothing
-/// else, and uses it.
-pub(crate) fn wheel() -> Outcome {
+/// else, and uses it. A `guided` one is compiled twice, the second time by what the first counted.
+pub(crate) fn wheel(guided: bool) -> Outcome {
     install(false)?;
     let [sources, wheels, clean] = ["sources", "wheels", "clean"].map(|name| place().join(name));
-    for folder in [&sources, &wheels, &clean] {
-        empty(folder)?;
-    }
+    let to = empty(&sources)?.display().to_string();
     let maker = maker()?;
     run_aside(program("python", &["-m", "pip", "install", "--quiet", &maker]))?;
-    let to = sources.to_string_lossy();
     run(program("maturin", &["sdist", "--out", &to]))?;
     let archive = only(&sources)?.to_string_lossy().into_owned();
     // With the time of now: cargo takes files that are older than its last build for unchanged.
     run(command("tar", &["--extract", "--touch", "--file", &archive, "--directory", &to]))?;
     let unpacked = archive.trim_end_matches(".tar.gz");
-    let to = wheels.to_string_lossy();
-    let pip = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", &to];
-    let mut build = program("python", &[&pip[..], &COMPRESSED, &[unpacked]].concat());
-    build.env("CARGO_TARGET_DIR", workspace::target());
-    run(build)?;
-    let wheel = small(&wheels)?;
-    run_aside(command("python3", &["-m", "venv", &clean.to_string_lossy()]))?;
-    let python = clean.join("bin/python").display().to_string();
-    run(command(&python, &["-m", "pip", "install", "--quiet", &wheel.to_string_lossy()]))?;
+    let mut flags = String::new();
+    if guided {
+        let place = empty(&workspace::target().join("package/guide"))?;
+        let counts = place.join("counts");
+        let wheel = compile(unpacked, &place.join("wheels"), &guide::counting(&counts))?;
+        let programs = install_alone(&wheel, &place.join("clean"))?;
+        flags = guide::guided(&programs.join("fairwave"), &counts, &place)?;
+    }
+    compile(unpacked, &wheels, &flags)?;
+    let programs = install_alone(&small(&wheels)?, &clean)?;
+    let [python, fairwave] =
+        ["python", "fairwave"].map(|name| programs.join(name).display().to_string());
     let scenario = root().join(TINY).display().to_string();
     run(command(&python, &["-I", "-c", FIRST, &scenario]))?;
-    let fairwave = clean.join("bin/fairwave").display().to_string();
     sweep_and_show(&fairwave, &clean)?;
     // The command's keeper is the script of this environment, started again.
     let alone = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
     let [file, task] = KILLED;
     run(command("unshare", &[&alone[..], &["python3", "-B", file, &fairwave, task]].concat()))
+}
+
+/// Compiles the wheel from unpacked sources with these flags of rustc.
+fn compile(sources: &str, wheels: &Path, flags: &str) -> Result<PathBuf, String> {
+    let to = empty(wheels)?.display().to_string();
+    let pip = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", &to];
+    let mut build = program("python", &[&pip[..], &COMPRESSED, &[sources]].concat());
+    build.env("CARGO_TARGET_DIR", workspace::target());
+    if !flags.is_empty() {
+        build.env("RUSTFLAGS", flags);
+    }
+    run(build)?;
+    only(wheels)
+}
+
+/// Installs a wheel into an environment with nothing else, whose programs' folder it returns.
+fn install_alone(wheel: &Path, environment: &Path) -> Result<PathBuf, String> {
+    let at = empty(environment)?.display().to_string();
+    run_aside(command("python3", &["-m", "venv", &at]))?;
+    let programs = environment.join("bin");
+    let python = programs.join("python").display().to_string();
+    run(command(&python, &["-m", "pip", "install", "--quiet", &wheel.to_string_lossy()]))?;
+    Ok(programs)
 }
 
 /// The only wheel in a directory, which is small enough to be published.

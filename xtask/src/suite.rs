@@ -189,7 +189,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
     let studies = studies()?;
     steps.step("studies, quick", || quick_studies(&studies, *extent == Extent::Slow))?;
     if *extent == Extent::Slow {
-        steps.step("Python sources and wheel in a clean environment", python::wheel)?;
+        steps.step("Python sources and wheel in a clean environment", || python::wheel(false))?;
         steps.step("Debian package, unpacked and used", package::deb)?;
         steps.step("static executable in an empty root", package::static_executable)?;
         steps.step("crates compile from their packages", package::crates)?;
@@ -254,6 +254,8 @@ pub(crate) enum Package {
     Static,
     /// The Python package's sources, and a wheel of them
     Wheel,
+    /// The same, compiled once more by counts of the first one's runs: for publishing
+    GuidedWheel,
     /// The crates, as for crates.io
     Crates,
     /// Wheel and static executable for aarch64, under QEMU
@@ -266,7 +268,8 @@ pub(crate) fn package(kinds: &[Package]) -> Outcome {
     kinds.iter().try_for_each(|kind| match kind {
         Package::Deb => package::deb(),
         Package::Static => package::static_executable(),
-        Package::Wheel => python::wheel(),
+        Package::Wheel => python::wheel(false),
+        Package::GuidedWheel => python::wheel(true),
         Package::Crates => package::crates(),
         Package::Aarch64 => aarch64::packages(),
     })
