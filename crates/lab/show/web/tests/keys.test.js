@@ -33,6 +33,15 @@ test("keys are named by their tables, and have the value that is written or the 
   ]);
 });
 
+test("a link without a name is named by its ends", () => {
+  const keys = [{ table: "link", key: "link.delay", conditions: [], default: "\"1 ms\"" }];
+  const link = [{ ends: ["a*", "b"] }, { ends: ["b", "c"], delay: "2 ms" },
+    { name: "wan", ends: ["c", "d"] }];
+  const found = Array.from(settable(keys, { link }).values());
+  assert.deepEqual(found.map(({ address, value }) => [address, value]),
+    [["link.a-b.delay", "1 ms"], ["link.b-c.delay", "2 ms"], ["link.wan.delay", "1 ms"]]);
+});
+
 test("a scenario without tables has the keys of the top level", () => {
   assert.deepEqual([...settable(known, {}).keys()],
     ["duration", "tcp.mss", "cell.standard", "flow.transport", "flow.size"]);

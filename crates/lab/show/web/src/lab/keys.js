@@ -39,8 +39,13 @@ function text(value) {
 function tables(written, kind) {
   if (kind === "") return [{ path: "", keys: written }];
   const found = written[kind] ?? {};
-  return Array.isArray(found) ? found.map(keys => ({ path: joined(kind, keys.name), keys }))
-    : [{ path: joined(kind, found.name), keys: found }];
+  const all = Array.isArray(found) ? found : [found];
+  return all.map(keys => ({ path: joined(kind, nameOf(keys)), keys }));
+}
+
+/** The name of a table. That of a link is made of its ends if it has none of its own. */
+function nameOf({ name, ends }) {
+  return name ?? ends?.map(end => end.replace(/\*$/, "")).join("-");
 }
 
 /** A form for one setting. `set` gets the key and the value. */
