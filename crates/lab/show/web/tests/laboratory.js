@@ -263,6 +263,35 @@ async function link(page) {
   await other.close();
 }
 
+/** A text that the reader changed stays: in the list when another one is opened, and in the form
+ * when the way back leads to the link that is there. */
+async function drafts(page) {
+  await prepare(page);
+  const text = page.getByLabel("Text of the scenario");
+  const list = page.locator(".bench select").first();
+  const mine = `# Is it mine?\n${await text.inputValue()}`;
+  await text.fill(mine);
+  await list.selectOption("scenarios/home.toml");
+  assert.notEqual(await text.inputValue(), mine);
+  await list.selectOption(`${SCENARIO}, changed`);
+  assert.equal(await text.inputValue(), mine);
+  assert.match(await page.getByLabel("Settings instead").inputValue(), /^warm_up=500 ms$/m);
+  await page.getByRole("button", { name: "Copy link" }).click();
+  await page.waitForFunction(() => location.hash.startsWith("#s="));
+  await text.fill(`# And this?\n${mine}`);
+  await page.getByLabel("Settings instead").fill("duration=3 s");
+  await page.locator(".bench code").filter({ hasText: "duration=3 s" }).waitFor();
+  await page.getByRole("link", { name: "Five papers as tours" }).click();
+  await page.evaluate(() => new Promise(came => {
+    addEventListener("hashchange", came, { once: true });
+    history.back();
+  }));
+  // The page reads one link after another, so that the first has been read then.
+  await page.evaluate(() => { location.hash = "#s=AAAA"; });
+  await page.getByText("the link is damaged").waitFor();
+  assert.match(await text.inputValue(), /^# And this/);
+}
+
 /** Waits until the run of a tour is drawn. */
 async function rested(page, handle) {
   await page.waitForFunction(element =>
@@ -416,7 +445,7 @@ async function offline(page) {
   await tour.locator(".sliders [role=status]").filter({ hasText: "simulated" }).waitFor();
 }
 
-const acts = { runs, sweep, cancel, errors, form, completes, link, tours, questions, keys };
+const acts = { runs, sweep, cancel, errors, form, completes, link, drafts, tours, questions, keys };
 for (const [name, act] of Object.entries(acts)) {
   await open(name, address, WINDOWS[0], act, { isServed: isServer });
   process.stdout.write(`${name}: good\n`);

@@ -1,9 +1,10 @@
 // The form: scenario, settings, point and seed; its errors, and the run.
 
 import { h } from "../dom.js";
+import { Drafts } from "./drafts.js";
 import { Editor } from "./editor.js";
 import { KeyForm } from "./keys.js";
-import { fragmentOf, MAX_LENGTH } from "./link.js";
+import { fragmentOf, MAX_LENGTH, stateOf } from "./link.js";
 import { jobsOf, MOST_RUNS, Sweep } from "./points.js";
 import { save } from "./save.js";
 import { SweepCard } from "./sweep.js";
@@ -15,7 +16,7 @@ const PAUSE = 250;
 /** The form of a run. */
 export class Bench {
   constructor(engine, data, results) {
-    Object.assign(this, { engine, data, results });
+    Object.assign(this, { engine, data, results, drafts: new Drafts() });
     const lines = { spellcheck: "false", autocapitalize: "off", autocomplete: "off" };
     const input = () => this.change();
     const names = data.catalogue.map(({ name, question }) =>
@@ -70,22 +71,33 @@ export class Bench {
     return h("section", { class: "bench", "aria-label": "Scenario and settings" }, scenario, runs);
   }
 
-  /** Shows a scenario of the catalogue. */
+  /** Shows a scenario of the catalogue, or a draft. */
   choose(name) {
+    const draft = this.drafts.get(name);
+    if (draft) return this.open(draft, name);
     const { text } = this.data.catalogue.find(one => one.name === name);
     return this.open({ file: name, text });
   }
 
-  /** Shows a scenario with settings. */
-  async open({ file, text, settings = [], seed = null, point = 0, seeds = null }) {
+  /** Shows a scenario with settings. What the reader wrote before stays in the list as a draft. */
+  async open({ file, text, settings = [], seed = null, point = 0, seeds = null }, name = file) {
+    const kept = this.file && this.drafts.leave(this.state());
+    if (kept) this.list.append(h("option", { value: kept }, kept));
     this.file = file;
-    this.list.value = file;
+    this.list.value = name;
     this.text.value = text;
     this.settings.value = settings.join("\n");
     this.seed.value = seed ?? "";
     this.seeds.value = seeds ?? "";
     this.wanted = point;
+    this.drafts.enter(name, this.state());
     await this.check();
+  }
+
+  /** The form's content as links carry it. */
+  state() {
+    const seeds = Number(this.seeds.value) || null;
+    return { ...this.request(), point: this.chosen(), seeds };
   }
 
   /** The settings as the command takes them. */
@@ -282,11 +294,25 @@ export class Bench {
     await this.results.add(run, files, request);
   }
 
+  /** Opens the scenario of a fragment. The one that was opened or shared last stays as it is now:
+   * the reader comes back to it from elsewhere in the page. */
+  async follow(fragment) {
+    if (fragment === this.fragment) return;
+    try {
+      const state = await stateOf(fragment);
+      if (!state) return;
+      this.fragment = fragment;
+      await this.open(state);
+    } catch (error) {
+      this.complain(error.message);
+    }
+  }
+
   /** Copies a link that carries the scenario, and makes it the address of the page. */
   async share() {
-    const seeds = Number(this.seeds.value) || null;
-    const fragment = await fragmentOf({ ...this.request(), seeds });
+    const fragment = await fragmentOf(this.state());
     history.replaceState(null, "", fragment);
+    this.fragment = fragment;
     const long = fragment.length > MAX_LENGTH ? " It is long: some programs cut such links." : "";
     let place = "the address of this page";
     try {

@@ -4,7 +4,6 @@ import { KEYS } from "../chart.js";
 import { h } from "../dom.js";
 import { Bench } from "./bench.js";
 import { ModuleEngine, ServerEngine } from "./engine.js";
-import { stateOf } from "./link.js";
 import { Results } from "./results.js";
 import { showTours } from "./tours.js";
 
@@ -31,17 +30,9 @@ async function show(data) {
     data.runs.map(name => h("li", null, h("a", { href: `show/${encodeURI(name)}` }, name))))] : [];
   place.append(bench.element, results.element, ...runs, tours, keys);
   showTours(tours, maker, data, request => bench.open(request));
-  const follow = async () => {
-    try {
-      const state = await stateOf(location.hash);
-      if (state) await bench.open(state);
-    } catch (error) {
-      bench.complain(error.message);
-    }
-  };
-  addEventListener("hashchange", follow);
+  addEventListener("hashchange", () => bench.follow(location.hash));
   await bench.choose(FIRST);
-  await follow();
+  await bench.follow(location.hash);
 }
 
 show(JSON.parse(textOf("content"))).then(
