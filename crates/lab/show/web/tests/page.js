@@ -38,8 +38,12 @@ export async function open(kind, address, settings, act,
   await context.close();
 }
 
-/** Faults that axe finds, such as too little contrast or an element without a name. */
+/** Faults that axe finds, such as too little contrast or an element without a name, and ids that
+ * occur twice, which it accepts. */
 export async function accessible(page, kind) {
+  const ids = await page.locator("[id]").evaluateAll(all => all.map(({ id }) => id));
+  const twice = ids.filter((id, i) => ids.indexOf(id) < i);
+  assert.deepEqual(twice, [], `${kind}: ids that occur twice`);
   await page.addScriptTag({ path: AXE });
   const { violations } = await page.evaluate(() => globalThis.axe.run());
   const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`);

@@ -52,12 +52,12 @@ function nameOf({ name, ends }) {
 export class KeyForm {
   constructor(known, set) {
     Object.assign(this, { known, set, keys: new Map() });
-    this.names = h("datalist", { id: "keys" });
-    this.words = h("datalist", { id: "words" });
+    this.names = h("datalist", { id: "settable-keys" });
+    this.words = h("datalist", { id: "settable-words" });
     const enter = event => event.key === "Enter" && this.apply();
-    this.key = h("input", { list: "keys", placeholder: "node.ap.queue", autocomplete: "off",
+    this.key = h("input", { list: "settable-keys", placeholder: "node.ap.queue", autocomplete: "off",
       spellcheck: "false", input: () => this.describe() });
-    this.value = h("input", { list: "words", autocomplete: "off", spellcheck: "false",
+    this.value = h("input", { list: "settable-words", autocomplete: "off", spellcheck: "false",
       keydown: enter });
     this.button = h("button", { type: "button", disabled: true, click: () => this.apply() },
       "Set");
