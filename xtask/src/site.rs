@@ -7,7 +7,7 @@ use xtask::shell::{Outcome, command, root, run, run_aside};
 use xtask::workspace::target;
 
 /// Parts of the site, as paths for git. A page may link to any of it.
-const PARTS: [&str; 11] = [
+const PARTS: [&str; 13] = [
     "docs",
     "results",
     "scenarios",
@@ -19,6 +19,8 @@ const PARTS: [&str; 11] = [
     ":(glob)*.md",
     ":(glob)LICENSE*",
     "crates/lab/lab/src/store/record.rs",
+    "crates/lab/scenario/examples",
+    "crates/python/examples",
 ];
 /// The page whose headings and links are the site's navigation.
 const INDEX: &str = "docs/README.md";

@@ -4,8 +4,9 @@
 //   node tests/site.js target/site
 
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { accessible, browser, open, WINDOWS } from "./page.js";
 import { serve } from "./served.js";
 
@@ -22,8 +23,23 @@ const shown = { isServed: true, ready: "article h1" };
 const manual = (await readdir(join(root, "docs"), { recursive: true }))
   .filter(name => name.endsWith(".html")).map(name => `docs/${name}`);
 assert.ok(manual.length > 40, `the manual has pages: ${manual.length}`);
-/** That a page is silent, and no wider than a phone's window. */
+/** The page of the laboratory, which is made after the rest of the site. */
+const LABORATORY = "lab/index.html";
+/** Every address within the site that a page links to leads to a file or a directory of it. */
+const followed = async (page, path) => {
+  const written = await page.locator("a[href]").evaluateAll(links =>
+    links.map(link => link.getAttribute("href")));
+  for (const href of written.filter(one => !/^[a-z]+:|^#/.test(one))) {
+    const [file] = href.split(/[?#]/);
+    const place = join(root, dirname(path), decodeURIComponent(file));
+    const inner = relative(root, place);
+    assert.ok(inner === LABORATORY || !inner.startsWith("..") && existsSync(place),
+      `${path}: ${href} leads nowhere`);
+  }
+};
+/** That a page is silent, links to what is there, and is no wider than a phone's window. */
 const narrow = path => open(path, at(path), WINDOWS[1], async page => {
+  await followed(page, path);
   const [scroll, width] = await page.evaluate(() =>
     [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
   assert.ok(scroll <= width, `${path}: the page is not wider than a phone's window`);
