@@ -49,6 +49,8 @@ export class Chart {
     sync = "time" }) {
     Object.assign(this, { title, unit, series, range, hidden, isTime, xUnit, isDots, height, labels,
       groups, bounds, sync });
+    // Another graph may have the same series.
+    this.entries = new Map(series.map(one => [one, this.entry(one)]));
     const label = unit ? `${title} (${unit})` : title;
     this.place = h("div", { class: "canvas", tabindex: 0, role: "application",
       "aria-label": `Graph: ${label}`, "aria-describedby": "keys",
@@ -57,7 +59,7 @@ export class Chart {
     this.picture = new Columns();
     this.state = h("span", { class: "note" });
     this.legend = h("div", { class: "legend", role: "group", "aria-label": `Series: ${title}` },
-      series.map(one => this.entry(one)));
+      Array.from(this.entries.values(), ({ button }) => button));
     this.at = h("p", { class: "at" });
     const caption = h("figcaption", { title: about }, h("h3", null, label), this.state);
     this.element = h("figure", { class: "chart" }, caption, this.place, this.legend, this.at,
@@ -86,14 +88,19 @@ export class Chart {
     };
   }
 
-  /** A button that hides a series, and shows its value at the cursor. */
-  entry(one) {
-    one.index = this.hidden.numberOf(one.name);
-    const click = () => this.hidden.toggle(one.name);
-    one.value = h("b");
-    one.swatch = h("span", { class: "swatch", "aria-hidden": "true" });
-    one.button = h("button", { type: "button", click }, one.swatch, one.name, one.value);
-    return one.button;
+  /** The entry of a series in the legend: a button that hides it, and shows its value at the
+   * cursor. `index` is the number of its colour. */
+  entry({ name }) {
+    const value = h("b");
+    const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
+    const click = () => this.hidden.toggle(name);
+    const button = h("button", { type: "button", click }, swatch, name, value);
+    return { index: this.hidden.numberOf(name), value, swatch, button };
+  }
+
+  /** Colour and dashes of a series. */
+  look(one) {
+    return look(this.entries.get(one).index);
   }
 
   draw() {
@@ -124,10 +131,11 @@ export class Chart {
   /** Shows in its button whether a series is hidden. */
   mark(one) {
     const isShown = !this.hidden.names.has(one.name);
-    one.button.setAttribute("aria-pressed", isShown);
-    const { colour } = look(one.index);
-    one.swatch.style.background = isShown ? colour : "transparent";
-    one.swatch.style.borderColor = colour;
+    const { button, swatch } = this.entries.get(one);
+    button.setAttribute("aria-pressed", isShown);
+    const { colour } = this.look(one);
+    swatch.style.background = isShown ? colour : "transparent";
+    swatch.style.borderColor = colour;
   }
 
   begin(width) {
@@ -135,16 +143,16 @@ export class Chart {
       ticks: { stroke: () => theme().line, width: 1 }, font: "12px system-ui, sans-serif" };
     const ticks = (_, splits) => splits.map(value => number(Number(value.toPrecision(9))));
     const points = uPlot.paths.linear();
-    const dots = index => ({ show: true, size: 4, width: 0, fill: () => look(index).colour });
-    const series = this.series.map(({ name, index, paths, isDotted }) => ({
-      label: name, width: 1.5, stroke: () => look(index).colour, dash: look(index).dash,
-      spanGaps: false, fill: () => look(index).colour,
+    const dots = one => ({ show: true, size: 4, width: 0, fill: () => this.look(one).colour });
+    const series = this.series.map(one => ({
+      label: one.name, width: 1.5, stroke: () => this.look(one).colour, dash: this.look(one).dash,
+      spanGaps: false, fill: () => this.look(one).colour,
       paths: (plot, ...place) => {
-        if (paths) return this.hidden.names.has(name) ? null : paths(plot);
+        if (one.paths) return this.hidden.names.has(one.name) ? null : one.paths(plot);
         return this.isExact ? { ...points(plot, ...place), fill: null } : null;
       },
-      ...(isDotted && { points: { ...dots(index), size: 7, show: () => this.isExact } }),
-      ...(this.isDots && { paths: () => null, points: dots(index) }),
+      ...(one.isDotted && { points: { ...dots(one), size: 7, show: () => this.isExact } }),
+      ...(this.isDots && { paths: () => null, points: dots(one) }),
     }));
     const xTicks = this.groups
       ? (_, splits) => splits.map(x => this.groups[x] ?? "") : ticks;
@@ -189,7 +197,7 @@ export class Chart {
     const series = [];
     for (const one of this.series) {
       const known = this.thinned.places.get(one);
-      if (known) series.push({ ...known, colour: look(one.index).colour });
+      if (known) series.push({ ...known, colour: this.look(one).colour });
     }
     if (this.isDots) dots(plot, series);
     else this.picture.paint(plot, this.thinned, series);
@@ -203,7 +211,7 @@ export class Chart {
     context.rect(left, top, width, height);
     context.clip();
     for (const one of this.series) {
-      if (!this.hidden.names.has(one.name)) one[name]?.(plot, context, look(one.index).colour);
+      if (!this.hidden.names.has(one.name)) one[name]?.(plot, context, this.look(one).colour);
     }
     context.restore();
   }
@@ -270,7 +278,7 @@ export class Chart {
     const now = this.plot.cursor.left >= 0 ? this.plot.cursor.left : width / 2;
     const left = Math.min(Math.max(now + by * width / 100, 0), width - 1);
     this.plot.setCursor({ left, top: height / 2 }, true, true);
-    const values = this.series.map(one => `${one.name}${one.value.textContent}`);
+    const values = Array.from(this.entries, ([{ name }, { value }]) => name + value.textContent);
     document.getElementById("status").textContent = `${this.at.textContent}: ${values.join(", ")}`;
   }
 
@@ -280,10 +288,10 @@ export class Chart {
     const x = left >= 0 ? this.plot.posToVal(left, "x") : null;
     const at = this.groups?.[Math.round(x)] ?? quantity(Number(x?.toPrecision(6)), this.xUnit);
     say(this.at, x === null ? "" : `at ${at}`);
-    for (const one of this.series) {
+    for (const [one, { value }] of this.entries) {
       const place = x === null ? -1 : one.nearest(x);
       const text = place < 0 ? "" : one.text?.(place) ?? number(one.ys[place]);
-      say(one.value, text && ` ${text}`);
+      say(value, text && ` ${text}`);
     }
   }
 }

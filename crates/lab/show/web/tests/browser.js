@@ -108,6 +108,24 @@ async function keys(page) {
   assert.equal(await page.evaluate(pressed), "true");
 }
 
+/** The same column twice as a further graph: each of the two has a legend. */
+async function twice(page) {
+  const graphs = page.locator(".graphs").first().locator("figure.chart");
+  const further = page.getByLabel("Another graph:");
+  const before = await graphs.count();
+  for (const added of [1, 2]) {
+    await further.selectOption("flows.sent_packets");
+    await graphs.nth(before + added - 1).waitFor();
+  }
+  for (const isShown of [false, true]) {
+    await graphs.nth(before).locator(".legend button").first().click();
+    for (const added of [0, 1]) {
+      const entry = graphs.nth(before + added).locator(".legend button").first();
+      assert.equal(await entry.getAttribute("aria-pressed"), String(isShown), `graph ${added}`);
+    }
+  }
+}
+
 /** Chooses each figure, axis and run of a sweep. */
 async function choices(page) {
   const selects = page.locator(".choices select");
@@ -168,7 +186,7 @@ const unfold = page => page.evaluate(() => {
 });
 
 const acts = {
-  run: async page => { await pointer(page); await keys(page); },
+  run: async page => { await pointer(page); await keys(page); await twice(page); },
   sweep: choices,
   capture: async page => { await pointer(page); await keys(page); },
   report: explored,
