@@ -29,6 +29,11 @@ export function unitOf(column) {
   return { words, factor, unit };
 }
 
+/** The unit in the brackets at the end of an axis's name, such as "Time (s)". */
+export function unitIn(label) {
+  return /[[(]([^\])]+)[\])]$/.exec(label)?.[1] ?? "";
+}
+
 /** A number with four significant digits, without an exponent where one can do without. */
 export function number(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";

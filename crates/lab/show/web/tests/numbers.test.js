@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { relative, verdict } from "../src/comparison.js";
-import { number, quantity, seconds, unitOf } from "../src/format.js";
+import { number, quantity, seconds, unitIn, unitOf } from "../src/format.js";
 import { interval, over, positions, ticks } from "../src/means.js";
 import { figuresOf } from "../src/metrics.js";
 import { cumulative, growthOver, quantile, sumOver } from "../src/quantiles.js";
@@ -88,4 +88,11 @@ test("a difference is judged by its corrected p", () => {
     ["differs", "no difference shown", "not tested"]);
   assert.equal(relative({ first: { mean: -4 }, difference: { mean: 1 } }), 25);
   assert.equal(relative({ first: { mean: 0 }, difference: { mean: 1 } }), null);
+});
+
+test("an axis's name ends in its unit, in brackets of either kind", () => {
+  assert.equal(unitIn("Time since the handover (s)"), "s");
+  assert.equal(unitIn("time from the first packet of the capture [s]"), "s");
+  assert.equal(unitIn("Uploads"), "");
+  assert.equal(unitIn("Queue (short) of the access point"), "");
 });

@@ -3,6 +3,7 @@
 
 import { Chart, KEYS } from "../chart.js";
 import { h } from "../dom.js";
+import { unitIn } from "../format.js";
 import { Range } from "../range.js";
 import { seriesOf } from "./series.js";
 
@@ -20,9 +21,6 @@ function bounds({ span, groups }, series) {
   return [low - room, high + room];
 }
 
-/** The unit in the brackets at the end of an axis's name. */
-const unitOf = label => /\[(.+)\]$/.exec(label)?.[1] ?? "";
-
 function show(figures) {
   const shared = new Map();
   const made = figures.map(([id, axis, figure]) => {
@@ -39,7 +37,7 @@ function show(figures) {
     if (!plot) continue;
     const { title, x, y, range, groups } = figure;
     const chart = new Chart({ title, series, groups, bounds: range, height: HEIGHT,
-      labels: { x, y }, xUnit: unitOf(x), isTime: axis !== "", sync: axis,
+      labels: { x, y }, xUnit: unitIn(x), isTime: axis !== "", sync: axis,
       range: axis === "" ? new Range(...own) : ranges.get(axis) });
     plot.before(chart.element);
     plot.classList.add("explored");
