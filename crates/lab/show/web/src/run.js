@@ -146,7 +146,7 @@ async function controls(run) {
     const [from, to] = [range.from, range.to].map(x => seconds(x, range.to - range.from));
     text.textContent = range.isAll ? `all ${seconds(span, span)}` : `${from} to ${to}`;
   };
-  range.subscribe(show);
+  run.ends.push(range.subscribe(show));
   show();
   const button = (label, name, click) =>
     h("button", { type: "button", "aria-label": name, title: name, click }, label);
@@ -158,7 +158,7 @@ async function controls(run) {
       button("←", "Earlier", () => range.pan(-0.25)),
       button("→", "Later", () => range.pan(0.25)),
       button("All", "Show all of the time", () => range.reset())),
-    brush(range, overview, run.hiddenOf(table ?? "flows")));
+    brush(range, overview, run.hiddenOf(table ?? "flows"), run.ends));
 }
 
 /** A graph of a column; none where it has no value but zero. */

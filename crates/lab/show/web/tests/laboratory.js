@@ -66,6 +66,9 @@ async function runs(page) {
   const [table] = await Promise.all([page.waitForEvent("download"),
     page.getByRole("button", { name: "flows.parquet" }).click()]);
   assert.equal(table.suggestedFilename(), "flows.parquet");
+  const followers = () => page.locator(".card figure.chart").first()
+    .evaluate(({ chart }) => chart.range.listeners.size);
+  const alone = await followers();
   await page.getByLabel("Keep earlier runs").check();
   await page.getByLabel("Point of the sweep").selectOption({ index: 2 });
   await page.getByRole("spinbutton", { name: "Seed", exact: true }).fill("7");
@@ -75,8 +78,10 @@ async function runs(page) {
   assert.equal(await page.getByRole("heading", { name: "Side by side" }).count(), 1);
   const row = await page.getByRole("row", { name: /^slow/ }).first().textContent();
   assert.match(row, /^slow\d/);
+  assert.ok(await followers() > alone, "both runs follow the time that they share");
   await page.getByRole("button", { name: "Remove run 1" }).click();
   await drawn(page, 1);
+  assert.equal(await followers(), alone, "nothing of a run that was removed is left");
 }
 
 /** All points of a sweep with two seeds each: by keys, with a figure of the reader's choice, the
