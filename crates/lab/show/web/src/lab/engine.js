@@ -6,6 +6,8 @@ import { fromBase64 } from "../parquet.js";
 /** The error of a run that was cancelled. */
 const cancelled = () => new DOMException("the run was cancelled", "AbortError");
 
+/** Status of a server all of whose places for runs stay taken. */
+const BUSY = 503;
 /** The most workers at the same time. Each has a memory of its own. */
 const MOST_WORKERS = 4;
 
@@ -103,10 +105,15 @@ export class ServerEngine {
   }
 }
 
+/** The answer to a request, once the server has a place for it. */
 async function post(verb, request, signal) {
   const body = JSON.stringify(request);
   const headers = { "content-type": "application/json" };
-  const response = await fetch(verb, { method: "POST", headers, body, signal });
-  if (!response.ok) throw new Error(await response.text());
-  return response;
+  for (;;) {
+    const response = await fetch(verb, { method: "POST", headers, body, signal });
+    if (response.ok) return response;
+    const text = await response.text();
+    // The server waits for a place before it answers so, and tours take those of a sweep.
+    if (response.status !== BUSY) throw new Error(text);
+  }
 }
