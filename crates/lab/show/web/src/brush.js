@@ -91,7 +91,9 @@ function paint(canvas, [low, high], series, indices) {
     : Array.from(data[i + 1], (y, at) => [data[0][at], y])));
   const highest = values.flat().reduce((most, [, y]) => Math.max(most, y ?? 0), 0) || 1;
   values.forEach((points, i) => {
-    context.strokeStyle = look(indices[i]).colour;
+    const { colour, dash } = look(indices[i]);
+    context.strokeStyle = colour;
+    context.setLineDash(dash);
     context.beginPath();
     for (const [x, y] of points) {
       if (y === null || y === undefined) continue;

@@ -7,7 +7,7 @@ import { h } from "./dom.js";
 import { number, quantity } from "./format.js";
 import { Later } from "./later.js";
 import { extremesOf, visible } from "./thin.js";
-import { look, onTheme, theme } from "./theme.js";
+import { look, onTheme, swatch, theme } from "./theme.js";
 
 const HEIGHT = 210;
 const AXIS = 64;
@@ -92,10 +92,10 @@ export class Chart {
    * cursor. `index` is the number of its colour. */
   entry({ name }) {
     const value = h("b");
-    const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
+    const place = h("span", { class: "swatch", "aria-hidden": "true" });
     const click = () => this.hidden.toggle(name);
-    const button = h("button", { type: "button", click }, swatch, name, value);
-    return { index: this.hidden.numberOf(name), value, swatch, button };
+    const button = h("button", { type: "button", click }, place, name, value);
+    return { index: this.hidden.numberOf(name), value, swatch: place, button };
   }
 
   /** Colour and dashes of a series. */
@@ -131,11 +131,9 @@ export class Chart {
   /** Shows in its button whether a series is hidden. */
   mark(one) {
     const isShown = !this.hidden.names.has(one.name);
-    const { button, swatch } = this.entries.get(one);
+    const { index, button, swatch: place } = this.entries.get(one);
     button.setAttribute("aria-pressed", isShown);
-    const { colour } = this.look(one);
-    swatch.style.background = isShown ? colour : "transparent";
-    swatch.style.borderColor = colour;
+    swatch(place, index, isShown);
   }
 
   begin(width) {
@@ -197,7 +195,7 @@ export class Chart {
     const series = [];
     for (const one of this.series) {
       const known = this.thinned.places.get(one);
-      if (known) series.push({ ...known, colour: this.look(one).colour });
+      if (known) series.push({ ...known, ...this.look(one) });
     }
     if (this.isDots) dots(plot, series);
     else this.picture.paint(plot, this.thinned, series);

@@ -9,7 +9,7 @@ const BLOCK = 16;
 
 /** The picture of a graph's columns, which is kept from frame to frame. */
 export class Columns {
-  /** Draws `series`, each with its `colour` and the columns that it has in `thinned`. */
+  /** Draws `series`, each with its `colour` and `dash`, and the columns that it has in `thinned`. */
   paint(plot, thinned, series) {
     const { left, top, width, height } = plot.bbox;
     const [w, h] = [Math.round(width), Math.round(height)];
@@ -29,8 +29,9 @@ export class Columns {
     const edges = Int32Array.from({ length: thinned.count + 1 }, (_, column) =>
       Math.min(Math.max(Math.round((column - thinned.shift) * wide), 0), w));
     // The last series lies above the others: what it covers need not be drawn for them.
-    for (const { colour, here, values } of series.toReversed()) {
+    for (const { colour, dash, here, values } of series.toReversed()) {
       free.colour = packed(colour);
+      free.hatch(dash, Math.round((thinned.first + thinned.shift) * wide));
       columns(here, i => (max - values[i]) * scale, (column, low, high) => {
         const above = Math.round((low + high) / 2) - (thick >> 1);
         const from = Math.max(0, Math.min(Math.round(low), above));
@@ -97,6 +98,12 @@ function line(from, last, to, first, fill) {
   }
 }
 
+/** Whether each pixel along a line with these dashes is drawn, up to where they repeat. */
+export function pattern(dash, scale) {
+  return Uint8Array.from(dash.flatMap((length, i) =>
+    new Array(Math.max(Math.round(length * scale), 1)).fill(i % 2 ? 0 : 1)));
+}
+
 /** Fills pixels of columns that are still free. Of each column it keeps one span without a free
  * pixel, which most later fills lie in. */
 class Free {
@@ -104,17 +111,35 @@ class Free {
     Object.assign(this, { lanes, h, first: new Int32Array(w), end: new Int32Array(w) });
   }
 
+  /** Sets the dashes of what is filled next. They move with the data, whose pixel at the left edge
+   * has the number `origin`. */
+  hatch(dash, origin) {
+    this.pattern = pattern(dash, devicePixelRatio);
+    const { length } = this.pattern;
+    this.origin = length && (origin % length + length) % length;
+  }
+
   /** Fills the free pixels of column `x` from `from` up to `to`. */
   fill(x, from, to) {
     const first = this.first[x];
     const end = this.end[x];
     if (from >= first && to < end) return;
+    if (this.pattern.length > 0) return this.stripes(x, from, to);
     this.among(x * this.h, from, Math.min(to + 1, end > first ? first : to + 1));
     if (end > first) this.among(x * this.h, Math.max(from, end), to + 1);
     const isApart = from > end || to + 1 < first;
     if (isApart && end - first >= to + 1 - from) return;
     this.first[x] = isApart ? from : Math.min(first, from);
     this.end[x] = isApart ? to + 1 : Math.max(end, to + 1);
+  }
+
+  /** Fills slanting stripes, so that neither a level line nor an upright one falls between them. */
+  stripes(x, from, to) {
+    const { lanes, colour, pattern: drawn, origin } = this;
+    for (let y = from; y <= to; y++) {
+      const at = x * this.h + y;
+      if (lanes[at] === 0 && drawn[(origin + x + y) % drawn.length]) lanes[at] = colour;
+    }
   }
 
   among(lane, from, end) {

@@ -2,7 +2,7 @@
 
 import { h, nextFrame, sheet } from "./dom.js";
 import { number } from "./format.js";
-import { look, onTheme, theme } from "./theme.js";
+import { look, onTheme, swatch, theme } from "./theme.js";
 
 const HEIGHT = 260;
 
@@ -54,13 +54,11 @@ export function meansChart({ values, at, series, left }, axis, title) {
   const canvas = h("canvas", { role: "img", "aria-label": `Means of ${title} by ${axis}; the table `
     + "has the numbers" });
   const place = h("div", { class: "canvas" }, canvas);
-  const legend = h("ul", { class: "legend" }, series.map(one =>
-    (one.swatch = h("li", null, h("span", { class: "swatch" }), one.name))));
+  const swatches = series.map(() => h("span", { class: "swatch" }));
+  const legend = h("ul", { class: "legend" }, series.map(({ name }, i) =>
+    h("li", null, swatches[i], name)));
   const draw = nextFrame(() => {
-    series.forEach((one, i) => {
-      one.swatch.firstChild.style.background = look(i).colour;
-      one.swatch.firstChild.style.borderColor = look(i).colour;
-    });
+    swatches.forEach((element, i) => swatch(element, i));
     paint(canvas, place.clientWidth, { values, at, series });
     performance.mark("drawn");
   });

@@ -31,3 +31,24 @@ export function look(index) {
   const round = Math.floor(index / series.length) % DASHES.length;
   return { colour: series[index % series.length], dash: DASHES[round] };
 }
+
+/** Shows the look of a series in its entry of a legend. */
+export function swatch(element, index, isShown = true) {
+  const { colour, dash } = look(index);
+  element.classList.toggle("dashed", dash.length > 0);
+  element.classList.toggle("faint", !isShown);
+  element.style.borderColor = colour;
+  if (dash.length > 0) element.style.background = stripes(colour, dash);
+  else element.style.background = isShown ? colour : "transparent";
+}
+
+/** A background with these dashes. */
+function stripes(colour, dash) {
+  let from = 0;
+  const stops = dash.map((length, i) => {
+    const start = from;
+    from += length;
+    return `${i % 2 ? "transparent" : colour} ${start}px ${from}px`;
+  });
+  return `repeating-linear-gradient(90deg, ${stops.join(", ")})`;
+}
