@@ -16,5 +16,5 @@ pub(crate) fn run(common: &Common, web: &Web) -> Result<(), Failure> {
             ))
         })
     };
-    Ok(command::run(&Terminal::of(common), web, &open)?)
+    Ok(command::run(&Terminal::of(common), web, open)?)
 }

@@ -5,6 +5,7 @@ use crate::real::in_namespaces;
 use serde_json::{Value, json as value};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -241,6 +242,48 @@ fn a_killed_server_leaves_no_run_that_is_taken_for_whole() {
     assert_eq!(again.of_page("GET", "show/web-1/run-0", &Value::Null).status, 404);
     let (_, error) = ends_with(1, place.path(), &["show", "runs", "--out", "page.html"]);
     assert!(error.contains("no complete run is there"), "{error}");
+}
+
+/// Writes a program that asks for its argument, creates `asked` if it gets an answer, and stays
+/// until somebody writes into `release`.
+fn browser_in_foreground(place: &Path) -> PathBuf {
+    let made = Command::new("mkfifo").arg(place.join("release")).status();
+    assert!(made.expect("mkfifo starts").success());
+    let ask = "import sys, urllib.request as ask; ask.urlopen(sys.argv[1]).read()";
+    let script =
+        format!("#!/bin/sh\npython3 -c '{ask}' \"$1\" && touch asked && cat release > /dev/null\n");
+    let browser = place.join("browser");
+    std::fs::write(&browser, script).expect("a script");
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&browser, mode).expect("it can be executed");
+    browser
+}
+
+#[test]
+fn a_browser_in_the_foreground_gets_the_page() {
+    let place = scratch();
+    let browser = browser_in_foreground(place.path());
+    let mut command = fairwave(place.path(), &["web", "--dir", "runs"]);
+    command.env("BROWSER", browser).stdout(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
+    while !place.path().join("asked").exists() {
+        assert_eq!(child.try_wait().expect("it is ours"), None, "it has ended");
+        std::thread::yield_now();
+    }
+    let kill = format!("kill -TERM {}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(0), "while the browser is there");
+    std::fs::write(place.path().join("release"), "").expect("the browser reads it");
+}
+
+#[test]
+fn a_server_without_a_browser_ends_with_a_remedy() {
+    let place = scratch();
+    let mut command = fairwave(place.path(), &["web", "--dir", "runs"]);
+    let output = command.env("BROWSER", "").env("PATH", "/nowhere").output().expect("it starts");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("set BROWSER") && error.contains("--no-open"), "{error}");
 }
 
 #[test]

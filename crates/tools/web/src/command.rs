@@ -48,14 +48,15 @@ pub struct Web {
     pub module: Option<PathBuf>,
 }
 
-/// Serves the page until it is interrupted. `open` opens an address in the user's browser.
+/// Serves the page until it is interrupted. `open` opens an address in the user's browser; it may
+/// return only when the browser ends.
 ///
 /// # Errors
 /// If the port or the directory cannot be used, or no browser can be opened.
 pub fn run(
     console: &dyn Console,
     web: &Web,
-    open: &dyn Fn(&str) -> Result<(), Failure>,
+    open: impl FnOnce(&str) -> Result<(), Failure> + Send + 'static,
 ) -> Result<(), Failure> {
     if let (Some(page), Some(module)) = (&web.page, &web.module) {
         return write(page, module);
@@ -72,14 +73,29 @@ pub fn run(
         let guard = Guard::new(bound).map_err(Failure::run)?;
         let address = guard.address();
         console.print(&format!("{address}\n"))?;
-        if !web.no_open {
-            open(&address)?;
+        let served = serve(listener, Arc::new(Laboratory::new(guard, runs)), &stop);
+        if web.no_open {
+            return served.await;
         }
-        serve(listener, Arc::new(Laboratory::new(guard, runs)), &stop).await
+        tokio::select! {
+            served = served => served,
+            failure = failure_of(move || open(&address)) => Err(failure),
+        }
     });
-    // Runs under way are not waited for: without a summary their directories are incomplete.
+    // Runs under way are not waited for: without a summary their directories are incomplete. Nor is
+    // a browser in the foreground.
     runtime.shutdown_background();
     served
+}
+
+/// The failure of opening a browser. If a browser opens, the future never ends.
+async fn failure_of(open: impl FnOnce() -> Result<(), Failure> + Send + 'static) -> Failure {
+    // A browser in the foreground asks for the page while `open` waits for its end.
+    match tokio::task::spawn_blocking(open).await {
+        Ok(Ok(())) => std::future::pending().await,
+        Ok(Err(failure)) => failure,
+        Err(error) => Failure::run(error),
+    }
 }
 
 /// Writes the page for the file system or a static server.

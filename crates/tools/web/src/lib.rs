@@ -11,8 +11,9 @@
 //!
 //! [`command::run`] serves until the flag of `fairwave_console::Console::stop` is set. Once it
 //! listens, it prints the address and calls its caller's function with it, which may open a
-//! browser. It makes its own tokio runtime, so that it must not be called within one. At the end it
-//! does not wait for runs in progress, whose directories stay incomplete.
+//! browser. It serves while that function runs, and ends if it fails. It makes its own tokio
+//! runtime, so that it must not be called within one. At the end it waits neither for that function
+//! nor for runs in progress, whose directories stay incomplete.
 //!
 //! ```
 //! use fairwave_console::{Console, Failure};
@@ -53,12 +54,13 @@
 //! # let dir = place.path().join("runs");
 //! let console = Kept::default();
 //! let web = Web { port: 0, dir, no_open: false, page: None, module: None };
-//! let browser = |address: &str| {
+//! let stop = Arc::clone(&console.stop);
+//! let browser = move |address: &str| {
 //!     assert!(address.starts_with("http://127.0.0.1:"));
-//!     console.stop.store(true, Ordering::Relaxed);
+//!     stop.store(true, Ordering::Relaxed);
 //!     Ok(())
 //! };
-//! assert!(run(&console, &web, &browser).is_ok());
+//! assert!(run(&console, &web, browser).is_ok());
 //! assert!(console.text.lock().expect("no panic").starts_with("http://127.0.0.1:"));
 //! # Ok::<(), std::io::Error>(())
 //! ```
