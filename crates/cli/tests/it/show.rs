@@ -56,6 +56,19 @@ fn a_page_is_whole_and_says_what_the_run_is() {
 }
 
 #[test]
+fn runs_in_directories_with_names_of_the_user_are_no_seeds_of_one() {
+    let place = scratch();
+    a_run(place.path(), "g/queue=20");
+    a_run(place.path(), "g/queue=250");
+    let shown = json(place.path(), &["show", "g", "--out", "g.html"]);
+    assert_eq!(shown["answer"], serde_json::json!(["2 sweeps side by side."]), "{shown}");
+    let (scenario, seeds) = (tiny().display().to_string(), "sweep.seeds=2");
+    ends_with(0, place.path(), &["sweep", &scenario, "--set", seeds, "--out", "s/seed-1"]);
+    let shown = json(place.path(), &["show", "s", "--out", "s.html"]);
+    assert_ne!(shown["answer"][0], "2 sweeps side by side.", "{shown}");
+}
+
+#[test]
 fn the_page_of_a_trace_loads_nothing() {
     let place = scratch();
     ends_with(0, place.path(), &["trace", &here(LOSSY), "--out", "out"]);

@@ -10,7 +10,7 @@ mod shard;
 mod stored;
 mod sweep;
 
-pub use done::{Run, directory_of};
+pub use done::{Run, directory_of, root_of};
 pub use elsewhere::{MakeError, check_version, make};
 pub use kept::{Kept, complete_runs, kept, missing, none_of, replaced};
 pub use shard::{Shard, jobs_of};

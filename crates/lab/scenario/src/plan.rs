@@ -90,6 +90,13 @@ pub enum LoadError {
     Scenario(#[from] Diagnostics),
 }
 
+impl Point {
+    /// Whether a point with these keys and values, in any order, can have this label.
+    pub fn is_label(name: &str, axes: &[(String, String)]) -> bool {
+        label::is_label(name, axes)
+    }
+}
+
 impl Plan {
     /// Reads the scenario file at `path`; `overrides` are `key=value`, as [`Plan::parse`] takes.
     ///

@@ -5,6 +5,7 @@ use fairwave_lab::lints::lints;
 use fairwave_lab::points::{Digest, Point};
 use fairwave_lab::report::{Refusal, answer};
 use fairwave_lab::results::{Meta, Summary, read_meta, read_scenario, read_summary};
+use fairwave_lab::run::root_of;
 use fairwave_scenario::Scenario;
 use fairwave_text::{mbps, millis};
 use fairwave_units::several;
@@ -85,8 +86,8 @@ fn of_sweep(directory: &Path, found: &[(PathBuf, Digest)]) -> Result<Page, Error
     let mut names: Vec<String> = Vec::new();
     let groups: Vec<usize> = found
         .iter()
-        .map(|(place, _)| {
-            let name = group_of(directory, place);
+        .map(|(place, digest)| {
+            let name = group_of(directory, place, digest);
             names.iter().position(|known| *known == name).unwrap_or_else(|| {
                 names.push(name);
                 names.len() - 1
@@ -153,11 +154,9 @@ fn kept(found: &[(PathBuf, Digest)]) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// The name of the sweep of a run: its path without the directories of its point and its seed.
-fn group_of(directory: &Path, place: &Path) -> String {
+fn group_of(directory: &Path, place: &Path, digest: &Digest) -> String {
     let inner = place.strip_prefix(directory).unwrap_or(place);
-    let parts = inner.iter().map(|part| part.to_string_lossy());
-    let of_sweep = parts.take_while(|part| !part.contains('=') && !part.starts_with("seed-"));
-    of_sweep.collect::<Vec<_>>().join("/")
+    root_of(inner, &digest.axes, digest.seed).to_string_lossy().into_owned()
 }
 
 /// The question of a run's scenario, or its title; and, in the first case, the title as a fact.
