@@ -69,6 +69,22 @@ fn runs_in_directories_with_names_of_the_user_are_no_seeds_of_one() {
 }
 
 #[test]
+fn a_page_has_each_digit_of_a_seed() {
+    let place = scratch();
+    let mut run = tiny_run("runs/a");
+    run.extend(["--seed", "9007199254740993"].map(str::to_owned));
+    ends_with(0, place.path(), &run.iter().map(String::as_str).collect::<Vec<_>>());
+    for (of, seeds) in [("runs/a", 1), ("runs", 2)] {
+        if seeds > 1 {
+            a_run(place.path(), "runs/b");
+        }
+        ends_with(0, place.path(), &["show", of, "--out", "run.html"]);
+        let page = fs::read_to_string(place.path().join("run.html")).expect("a page");
+        assert!(page.contains("\"seed\":\"9007199254740993\""), "{of}");
+    }
+}
+
+#[test]
 fn the_page_of_a_trace_loads_nothing() {
     let place = scratch();
     ends_with(0, place.path(), &["trace", &here(LOSSY), "--out", "out"]);

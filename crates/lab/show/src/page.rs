@@ -103,13 +103,13 @@ pub(crate) struct RunContent {
     /// Index of its group.
     pub(crate) group: usize,
     pub(crate) axes: BTreeMap<String, String>,
-    pub(crate) seed: u64,
+    /// It is text, as a number of JavaScript has 53 bits.
+    pub(crate) seed: String,
     /// Length in seconds.
     pub(crate) seconds: f64,
     /// Length of the intervals of a capture's table, in seconds.
     pub(crate) interval_s: f64,
-    /// Time of the first packet of a capture since 1970, in nanoseconds. It is text, as a number of
-    /// JavaScript has 53 bits.
+    /// Time of the first packet of a capture since 1970, in nanoseconds; as text, too.
     pub(crate) start_unix_ns: String,
     /// Numbers of its tables, by name without the ending.
     pub(crate) tables: BTreeMap<String, usize>,

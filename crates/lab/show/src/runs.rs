@@ -59,8 +59,8 @@ impl Finished<'_> {
         let Self { meta, summary, .. } = self;
         let mut content = Content::new(Kind::Run);
         content.sheets = sheets(summary);
-        let mut run =
-            RunContent { seed: meta.seed.0, seconds: seconds(summary), ..Default::default() };
+        let (seed, seconds) = (meta.seed.0.to_string(), seconds(summary));
+        let mut run = RunContent { seed, seconds, ..RunContent::default() };
         run.axes.clone_from(&meta.axes);
         run.tables = tables.iter().cloned().zip(0..).collect();
         let (heading, mut facts) = heading(meta, self.scenario, name);
@@ -115,8 +115,8 @@ fn of_sweep(directory: &Path, found: &[(PathBuf, Digest)]) -> Result<Page, Error
     {
         let seconds = seconds(&read_summary(place)?);
         let axes = digest.axes.iter().cloned().collect();
-        let mut run =
-            RunContent { group, axes, seed: digest.seed, seconds, ..RunContent::default() };
+        let seed = digest.seed.to_string();
+        let mut run = RunContent { group, axes, seed, seconds, ..RunContent::default() };
         page.add_tables(place, &mut run)?;
         page.content.runs.push(run);
     }

@@ -17,6 +17,8 @@ use fairwave_units::Instant;
 use serde::Serialize;
 use std::path::Path;
 
+/// Maximum seed, the greatest integer up to which all are numbers of JavaScript.
+const MAX_SEED: u64 = (1 << 53) - 1;
 /// Files of a run directory beside its series.
 const DESCRIPTION: [&str; 3] = ["meta.json", "scenario.toml", "summary.json"];
 
@@ -92,8 +94,17 @@ fn planned(request: &Request) -> Result<Plan, RefusedOutput> {
             name: format!("--seed {seed}"),
         }),
     );
-    Plan::parse_with(&request.file, &request.text, &settings, &OwnAlgorithms::default())
-        .map_err(|wrong| RefusedOutput { text: wrong.to_string(), diagnostics: wrong.0 })
+    let plan = Plan::parse_with(&request.file, &request.text, &settings, &OwnAlgorithms::default())
+        .map_err(|wrong| RefusedOutput { text: wrong.to_string(), diagnostics: wrong.0 })?;
+    let inexact = plan.points.iter().map(|point| point.scenario.seed).find(|seed| *seed > MAX_SEED);
+    if let Some(seed) = inexact {
+        let text = format!(
+            "the seed {seed} is above {MAX_SEED}, the maximum here, since numbers of JavaScript \
+             are exact up to it: choose another seed, or run the scenario by `fairwave run`"
+        );
+        return Err(RefusedOutput { text, diagnostics: Vec::new() });
+    }
+    Ok(plan)
 }
 
 impl<E: std::error::Error> From<E> for RefusedOutput {
@@ -309,6 +320,22 @@ mod tests {
         let text = found["refused"]["text"].as_str().expect("words");
         assert!(text.starts_with("x.toml:2:1: duratoin: "), "{text}");
         assert!(text.contains("did you mean \"duration\"?"), "{text}");
+    }
+
+    #[test]
+    fn a_seed_that_a_page_cannot_hold_is_refused() {
+        let written = TEXT.replace("duration", "seed = 9007199254740993\nduration");
+        for request in [
+            json!({ "text": TEXT, "seed": 9_007_199_254_740_992_u64 }),
+            json!({ "text": TEXT, "settings": ["seed=9007199254740993"] }),
+            json!({ "text": written }),
+        ] {
+            let found = planned(&request);
+            let text = found["refused"]["text"].as_str().expect("words");
+            assert!(text.contains("is above 9007199254740991"), "{text}");
+        }
+        let found = planned(&json!({ "text": TEXT, "seed": 9_007_199_254_740_991_u64 }));
+        assert_eq!(found["plan"]["points"][0]["seed"], 9_007_199_254_740_991_u64);
     }
 
     #[test]

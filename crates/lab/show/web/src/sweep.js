@@ -83,7 +83,7 @@ export class Means {
 async function showRuns(place, points, runs, tablesOf) {
   if (runs.length === 0) return;
   const keys = [...new Set(runs.flatMap(run => Object.keys(run.axes))), "seed"];
-  const value = (run, key) => (key === "seed" ? String(run.seed) : run.axes[key] ?? "–");
+  const value = (run, key) => (key === "seed" ? run.seed : run.axes[key] ?? "–");
   let chosen = runs[0];
   let shown = null;
   const beside = h("div");
