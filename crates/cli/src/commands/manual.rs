@@ -20,10 +20,10 @@ pub(crate) struct Completions {
 pub(crate) struct Man {}
 
 /// Prints the completion script of a command line.
-pub(super) fn completions(args: &Completions, mut definition: Command) -> Result<(), Failure> {
-    let shell = args.shell;
+pub(super) fn completions(args: &Completions, definition: &Command) -> Result<(), Failure> {
+    let (shell, mut shown) = (args.shell, shown(definition));
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut definition, "fairwave", &mut script);
+    clap_complete::generate(shell, &mut shown, "fairwave", &mut script);
     if shell == Shell::Fish {
         // The generator leaves the values of positional arguments out for this shell alone.
         let condition = "__fish_fairwave_using_subcommand explain";
@@ -32,6 +32,17 @@ pub(super) fn completions(args: &Completions, mut definition: Command) -> Result
             .extend(format!("complete -c fairwave -n \"{condition}\" -f -a \"{keys}\"\n").bytes());
     }
     Ok(output::print_raw(&script)?)
+}
+
+/// A command line without its hidden commands, which shells would complete.
+fn shown(definition: &Command) -> Command {
+    let commands = definition.get_subcommands().filter(|command| !command.is_hide_set());
+    // clap removes no command from a definition, so that the rest is copied.
+    Command::new("fairwave")
+        .version(env!("CARGO_PKG_VERSION"))
+        .long_about(definition.get_long_about().cloned().unwrap_or_default())
+        .args(definition.get_arguments().cloned())
+        .subcommands(commands.cloned())
 }
 
 /// One page for each command and each of its parts into `--out`, or the main page to standard

@@ -322,7 +322,7 @@ fn explain(common: &Common, explain: &explain::Explain) -> Result<(), Failure> {
 }
 
 fn completions(_: &Common, completions: &manual::Completions) -> Result<(), Failure> {
-    manual::completions(completions, definition())
+    manual::completions(completions, &definition())
 }
 
 fn man(common: &Common, _: &manual::Man) -> Result<(), Failure> {

@@ -144,6 +144,7 @@ fn parts_of_commands_have_pages_and_completions() {
     assert!(!place.path().join("pages/fairwave-keep-namespaces.1").exists(), "it is hidden");
     for shell in ["bash", "zsh", "fish"] {
         let (script, _) = ends_with(0, place.path(), &["completions", shell]);
+        assert!(!script.contains("keep-namespaces"), "{shell}: it is hidden");
         let options = ["max-bytes", "beside-simulation", "kernel-flows", "pairing"];
         let live = ["repetitions", "effective", "transparent", "max-flows", "reverse"];
         for option in options.iter().chain(&live) {
