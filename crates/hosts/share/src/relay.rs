@@ -418,7 +418,10 @@ impl Machine for Relay {
                     self.set_timer(index);
                 }
             }
-            Input::Reach(reach) => self.ledger.set_reach(reach),
+            Input::Reach(reach) => {
+                let ended = self.ledger.set_reach(reach);
+                self.deny_all(now, &ended, Denial::Target);
+            }
             Input::Day(day, is_open) => {
                 let ended = self.ledger.set_day(day, is_open);
                 self.deny_all(now, &ended, Denial::Closed);

@@ -116,9 +116,12 @@ impl Ledger {
         }
     }
 
-    /// The lender's networks have changed.
-    pub fn set_reach(&mut self, reach: Reach) {
+    /// Reports the lender's networks. Returns the leases that end, as their servers are no longer
+    /// admitted.
+    pub fn set_reach(&mut self, reach: Reach) -> Vec<LeaseId> {
         self.reach = reach;
+        let is_over = |lent: &Lent| !self.reach.admits(lent.target.ip());
+        self.lent().filter(is_over).map(|lent| lent.lease).collect()
     }
 
     /// Reports the day, whose number is another one at each midnight, and whether it is a time of

@@ -62,7 +62,7 @@ pub(crate) async fn run(
     stop: &AtomicBool,
 ) -> Result<LendOutput, Failure> {
     let Plan { psk, socket, via, limits, allow, .. } = plan;
-    let reach = Reach { allow: allow.clone(), own: own_networks() };
+    let reach = Reach { allow: allow.clone(), own: own_networks().map_err(Failure::run)? };
     let config = LenderConfig { psk, limits, reach, via: via.clone(), socket };
     let this = Loop {
         console,
@@ -138,9 +138,12 @@ impl Loop<'_> {
         let minute =
             u16::from(now.hour().unsigned_abs()) * 60 + u16::from(now.minute().unsigned_abs());
         let is_open = self.hours.is_none_or(|hours| hours.contains(minute));
-        let reach = Reach { allow: self.allow.clone(), own: own_networks() };
         let mut lender = self.lender.borrow_mut();
-        lender.report(RelayInput::Reach(reach));
+        // Where the kernel does not list the networks, those known before stay forbidden.
+        if let Ok(own) = own_networks() {
+            let reach = Reach { allow: self.allow.clone(), own };
+            lender.report(RelayInput::Reach(reach));
+        }
         lender.report(RelayInput::Day(day, is_open));
     }
 
@@ -184,9 +187,11 @@ async fn until_stopped(stop: &AtomicBool, lasts: Option<Duration>) {
 }
 
 /// Networks of this host's interfaces.
-fn own_networks() -> Vec<IpNet> {
-    let all = getifaddrs().map(Iterator::collect::<Vec<_>>).unwrap_or_default();
-    all.iter().filter_map(network).collect()
+///
+/// # Errors
+/// If the kernel does not list them.
+fn own_networks() -> nix::Result<Vec<IpNet>> {
+    Ok(getifaddrs()?.filter_map(|one| network(&one)).collect())
 }
 
 fn network(interface: &InterfaceAddress) -> Option<IpNet> {

@@ -1,7 +1,7 @@
 //! Stories of leases.
 
 use crate::stage::{Stage, at, psk, relay, secret, server};
-use fairwave_cluster::Limits;
+use fairwave_cluster::{Limits, Reach};
 use fairwave_machine::{Machine, contract};
 use fairwave_share_host::Loan;
 use fairwave_share_host::machine::{LoanEvent, LoanInput, RelayEvent, RelayInput};
@@ -56,6 +56,23 @@ fn reasons_reach_the_borrower() {
     let session = stage.opened.last().unwrap().0;
     stage.fact(RelayInput::NoUplink(session));
     assert_eq!(stage.events.last(), Some(&(0, LoanEvent::Denied(Denial::Uplink))));
+}
+
+#[test]
+fn a_lease_ends_with_the_first_report_of_networks_that_forbids_its_server() {
+    let mut stage = Stage::borrowed(Limits::default(), 1);
+    let own = |net: &str| {
+        RelayInput::Reach(Reach { own: vec![net.parse().unwrap()], ..Reach::default() })
+    };
+    stage.fact(own("9.9.8.0/24"));
+    assert!(stage.carries(0, b"elsewhere"));
+    stage.fact(own("9.9.9.0/24"));
+    assert_eq!(stage.events.last(), Some(&(0, LoanEvent::Denied(Denial::Target))));
+    assert_eq!(stage.shut, [stage.opened[0].0]);
+    assert!(!stage.carries(0, b"inside"));
+    // Later requests do not get it back.
+    stage.pass(20_000);
+    assert_eq!((stage.opened.len(), stage.events.len()), (1, 2));
 }
 
 #[test]

@@ -102,6 +102,18 @@ fn outside_its_hours_it_lends_nothing() {
 }
 
 #[test]
+fn a_lease_ends_when_its_server_is_in_a_network_of_the_lender() {
+    let mut ledger = ledger(None, None);
+    let lease = ledger.ask(at(0), borrower(1), server()).unwrap();
+    let own = |net: &str| Reach { own: vec![net.parse().unwrap()], ..Reach::default() };
+    assert_eq!(ledger.set_reach(own("9.9.8.0/24")), [], "another network");
+    assert_eq!(ledger.renew(at(1), lease), Ok(Terms::default()));
+    assert_eq!(ledger.set_reach(own("9.9.9.0/24")), [lease]);
+    let allow = vec!["9.9.9.9/32".parse().unwrap()];
+    assert_eq!(ledger.set_reach(Reach { allow, ..own("9.9.9.0/24") }), [], "allowed");
+}
+
+#[test]
 fn leases_are_bounded_in_all_and_for_one_address() {
     let mut ledger = ledger(None, None);
     let limits = Limits::default();
