@@ -16,6 +16,7 @@ use fairwave_share_host::{At, Link};
 use fairwave_units::{BitRate, Duration};
 use fast_socks5::util::target_addr::TargetAddr;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -112,12 +113,16 @@ impl Account {
         self.latest = Some(now);
     }
 
-    /// Sums of all sessions, with the latest state.
+    /// Sums of all sessions by path, with the latest state. A session has no counts of a path
+    /// without a route.
     fn paths(&self) -> Vec<PathStats> {
         let latest = self.latest.as_ref().map_or(&[][..], |(_, paths)| paths);
-        let count = latest.len().max(self.before.len());
-        let of = |paths: &[PathStats], place: usize| paths.get(place).copied().unwrap_or_default();
-        (0..count).map(|place| of(latest, place).after(&of(&self.before, place))).collect()
+        let ids: BTreeSet<u8> = latest.iter().chain(&self.before).map(|stats| stats.path).collect();
+        let of = |all: &[PathStats], path: u8| {
+            let known = all.iter().find(|stats| stats.path == path).copied();
+            known.unwrap_or(PathStats { path, ..PathStats::default() })
+        };
+        ids.into_iter().map(|path| of(latest, path).after(&of(&self.before, path))).collect()
     }
 }
 
@@ -379,5 +384,23 @@ async fn carried(
             let target = SocketAddr::new(target.ip().to_canonical(), target.port());
             tunnel::to_target(connection, stream, &TargetAddr::Ip(target)).await
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_a_session_without_a_path_are_added_to_those_of_the_same_paths() {
+        let of = |path, bytes_sent| PathStats { path, bytes_sent, ..PathStats::default() };
+        let account = Account {
+            before: vec![of(0, 100), of(1, 5)],
+            latest: Some((2, vec![of(1, 7)])),
+            ..Account::default()
+        };
+        let sums: Vec<_> =
+            account.paths().iter().map(|stats| (stats.path, stats.bytes_sent)).collect();
+        assert_eq!(sums, [(0, 100), (1, 12)]);
     }
 }
