@@ -41,12 +41,17 @@ def build():
         run(f"ip -n l link set lan-{name} master lan up")
         run(f"ip -n {name} addr add {address}/24 dev lan && ip -n {name} link set lan up")
     for number, name in enumerate("bl"):
-        run(f"ip -n {name} link add up{number} type veth peer name up{number} netns s")
-        for host, last in [(name, 1), ("s", 2)]:
-            run(f"ip -n {host} addr add 10.77.{number}.{last}/24 dev up{number}")
-            run(f"ip -n {host} link set up{number} up")
-            run(f"tc -n {host} qdisc add dev up{number} root tbf rate 40mbit burst 20k limit 200k")
-        run(f"ip -n {name} route add {SERVER} via 10.77.{number}.2 dev up{number}")
+        uplink(number, name)
+
+
+def uplink(number, name):
+    """An uplink to s."""
+    run(f"ip -n {name} link add up{number} type veth peer name up{number} netns s")
+    for host, last in [(name, 1), ("s", 2)]:
+        run(f"ip -n {host} addr add 10.77.{number}.{last}/24 dev up{number}")
+        run(f"ip -n {host} link set up{number} up")
+        run(f"tc -n {host} qdisc add dev up{number} root tbf rate 40mbit burst 20k limit 200k")
+    run(f"ip -n {name} route add {SERVER} via 10.77.{number}.2 dev up{number}")
 
 
 class Tool:
@@ -181,6 +186,26 @@ def survives():
     return found
 
 
+def replugs():
+    """The lent interface is taken away and comes back under its name, and so does the lease."""
+    server, lender = serve(), lend()
+    only = connect("--borrow", LENDER)
+    assert is_whole(fetch("file"), "file")
+    run("ip -n l link del up1")
+    gone = only.note_with("cannot be used")
+    uplink(1, "l")
+    only.note_with("can be used")
+    assert is_whole(fetch("file"), "file")
+    # The next one is there before the lender looks.
+    run("ip -n l link del up1")
+    uplink(1, "l")
+    assert is_whole(fetch("file"), "file")
+    only.kill()
+    lender.end()
+    server.end()
+    return gone
+
+
 def ends():
     """The lender ends while a client borrows from it."""
     server, lender = serve(), lend()
@@ -244,6 +269,6 @@ if __name__ == "__main__":
         run("head -c 6000000 /dev/urandom > file")
         child = web()
         tasks = {"carries": carries, "survives": survives, "ends": ends, "limits": limits,
-                 "refuses": refuses}
+                 "refuses": refuses, "replugs": replugs}
         print(json.dumps(tasks[sys.argv[2]]()))
         child.kill()

@@ -51,6 +51,12 @@ fn a_download_outlives_its_lender_and_then_the_own_uplink() {
 }
 
 #[test]
+fn a_lease_goes_on_over_an_interface_that_is_replugged() {
+    let Some(note) = found("replugs") else { return };
+    assert!(note.as_str().is_some_and(|note| note.contains("uplink")), "{note}");
+}
+
+#[test]
 fn a_lender_that_ends_reports_the_leases_of_that_time() {
     let Some(lender) = found("ends") else { return };
     assert_eq!(lender["leases"], 1, "{lender:#}");

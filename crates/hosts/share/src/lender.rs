@@ -129,6 +129,7 @@ impl Lender {
                     Ok(port) => {
                         self.uplinks.insert(session, port);
                         has_opened = true;
+                        self.relay.handle(self.clock.now(), Input::Opened(session));
                     }
                     Err(_) => self.relay.handle(self.clock.now(), Input::NoUplink(session)),
                 },

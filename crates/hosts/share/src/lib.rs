@@ -16,8 +16,8 @@
 //! clock. Their owner hands over each datagram as an input with the present time, which never
 //! decreases. After an input it takes outputs and events until there are none, and it wakes the
 //! machine at its deadline. The owner of a relay also opens a socket at
-//! [`machine::RelayOutput::Open`], closes it at [`machine::RelayOutput::Shut`], and reports days
-//! and networks when they change.
+//! [`machine::RelayOutput::Open`] and reports the result, closes it at
+//! [`machine::RelayOutput::Shut`], and reports days, networks and the interface when they change.
 //!
 //! [`Lender`] owns a relay and its sockets; it works while [`Lender::poll_events`] is polled.
 //! [`Link`] owns a loan in a task of its own until [`Link::close`].

@@ -30,8 +30,12 @@ pub enum Input {
     Local(Incoming),
     /// A datagram at the socket of a session towards its server: its sender, and the payload.
     Uplink(u32, SocketAddr, Vec<u8>),
+    /// The socket of a session is open.
+    Opened(u32),
     /// The socket of a session could not be opened.
     NoUplink(u32),
+    /// The lent interface is gone, or another one of its name: sockets over it are of no use.
+    Replugged,
     /// Networks that borrowers may not or may reach.
     Reach(Reach),
     /// The day's number, and whether it is a time of lending.
@@ -45,7 +49,8 @@ pub enum Input {
 pub enum Output {
     /// A datagram for the local network.
     Local(Outgoing),
-    /// The session needs a socket over the uplink, for datagrams to this server alone.
+    /// The session needs a socket over the uplink, in place of one that it has, for datagrams to
+    /// this server alone. The answer is [`Input::Opened`] or [`Input::NoUplink`].
     Open(u32, SocketAddr),
     /// A datagram for the server, from the session's socket.
     Uplink(u32, SocketAddr, Vec<u8>),
@@ -99,13 +104,22 @@ struct Waiting {
     datagram: Vec<u8>,
 }
 
+/// The lease of a session.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    lease: LeaseId,
+    target: SocketAddr,
+    /// Whether it has a socket. Before that, the borrower gets no answer.
+    is_open: bool,
+}
+
 #[derive(Debug)]
 struct Session {
     sealed: Sealed,
     peer: SocketAddr,
     /// Address of this host that the borrower uses.
     own: Option<IpAddr>,
-    lease: Option<(LeaseId, SocketAddr)>,
+    lease: Option<Held>,
     /// The latest denial that was reported.
     denied: Option<Denial>,
     received_at: Instant,
@@ -264,24 +278,40 @@ impl Relay {
 
     fn take_ask(&mut self, now: Instant, index: u32, target: SocketAddr) {
         let Some(session) = self.sessions.get(&index) else { return };
-        let (borrower, held) = (session.peer.ip(), session.lease);
-        if held.is_some_and(|(_, before)| before != target) {
-            self.end_lease(now, index);
+        let borrower = session.peer.ip();
+        match session.lease {
+            Some(held) if held.target == target => return self.renew(now, index, held),
+            Some(_) => self.end_lease(now, index),
+            None => {}
         }
-        let lease = match held.filter(|(_, before)| *before == target) {
-            Some((lease, _)) => Ok(lease),
-            None => self.ledger.ask(now, borrower, target).inspect(|lease| {
-                self.outputs.push_back(Output::Open(index, target));
+        match self.ledger.ask(now, borrower, target) {
+            Ok(lease) => {
                 if let Some(session) = self.sessions.get_mut(&index) {
-                    (session.lease, session.denied) = (Some((*lease, target)), None);
+                    session.lease = Some(Held { lease, target, is_open: false });
                 }
-                let lent = self.ledger.lent().find(|lent| lent.lease == *lease);
-                self.events.extend(lent.map(Event::Lent));
-            }),
-        };
-        match lease.and_then(|lease| self.ledger.renew(now, lease)) {
-            Ok(terms) => self.say(index, &Frame::Grant(terms)),
+                self.outputs.push_back(Output::Open(index, target));
+            }
             Err(denial) => self.deny(now, index, target, denial),
+        }
+    }
+
+    /// A session has its socket: the borrower learns of the lease, unless it knows it.
+    fn take_socket(&mut self, now: Instant, index: u32) {
+        let Some(session) = self.sessions.get_mut(&index) else { return };
+        let Some(held) = session.lease.as_mut().filter(|held| !held.is_open) else { return };
+        held.is_open = true;
+        let held = *held;
+        session.denied = None;
+        let lent = self.ledger.lent().find(|lent| lent.lease == held.lease);
+        self.events.extend(lent.map(Event::Lent));
+        self.renew(now, index, held);
+    }
+
+    fn renew(&mut self, now: Instant, index: u32, held: Held) {
+        match self.ledger.renew(now, held.lease) {
+            Ok(terms) if held.is_open => self.say(index, &Frame::Grant(terms)),
+            Ok(_) => {}
+            Err(denial) => self.deny(now, index, held.target, denial),
         }
     }
 
@@ -296,6 +326,10 @@ impl Relay {
         self.say(index, &Frame::Deny(denial));
     }
 
+    fn held(&self, index: u32) -> Option<Held> {
+        self.sessions.get(&index)?.lease
+    }
+
     fn say(&mut self, index: u32, frame: &Frame<'_>) {
         let Some(session) = self.sessions.get_mut(&index) else { return };
         let Some(bytes) = session.sealed.seal(frame) else { return };
@@ -304,8 +338,7 @@ impl Relay {
     }
 
     fn carry_up(&mut self, now: Instant, index: u32, datagram: &[u8]) {
-        let lease = self.sessions.get(&index).and_then(|session| session.lease);
-        let Some((lease, target)) = lease else {
+        let Some(Held { lease, target, .. }) = self.held(index).filter(|held| held.is_open) else {
             self.refused.unlent += 1;
             return;
         };
@@ -314,8 +347,8 @@ impl Relay {
     }
 
     fn carry_down(&mut self, now: Instant, index: u32, from: SocketAddr, datagram: Vec<u8>) {
-        let lease = self.sessions.get(&index).and_then(|session| session.lease);
-        let Some((lease, target)) = lease.filter(|(_, target)| *target == from) else {
+        let held = self.held(index).filter(|held| held.target == from);
+        let Some(Held { lease, target, .. }) = held else {
             self.refused.unknown += 1;
             return;
         };
@@ -346,9 +379,9 @@ impl Relay {
 
     fn depart(&mut self, waiting: Waiting) {
         let Waiting { session, lease, way, datagram } = waiting;
-        let held = self.sessions.get(&session).and_then(|session| session.lease);
         // A lease that is over takes its packets with it.
-        let Some((_, target)) = held.filter(|(held, _)| *held == lease) else { return };
+        let held = self.held(session).filter(|held| held.lease == lease);
+        let Some(Held { target, .. }) = held else { return };
         match way {
             Way::Up => self.outputs.push_back(Output::Uplink(session, target, datagram)),
             Way::Down => self.say(session, &Frame::Carried(&datagram)),
@@ -357,8 +390,9 @@ impl Relay {
 
     fn end_lease(&mut self, now: Instant, index: u32) {
         let lease = self.sessions.get_mut(&index).and_then(|session| session.lease.take());
-        if let Some((lease, _)) = lease {
-            self.events.extend(self.ledger.end(now, lease).map(Event::Ended));
+        if let Some(held) = lease {
+            let ended = self.ledger.end(now, held.lease).filter(|_| held.is_open);
+            self.events.extend(ended.map(Event::Ended));
             self.outputs.push_back(Output::Shut(index));
         }
     }
@@ -373,7 +407,7 @@ impl Relay {
 
     fn set_timer(&mut self, index: u32) {
         let Some(session) = self.sessions.get_mut(&index) else { return };
-        let lease = session.lease.and_then(|(lease, _)| self.ledger.expires(lease));
+        let lease = session.lease.and_then(|held| self.ledger.expires(held.lease));
         let expires = lease.unwrap_or(session.received_at + IDLE);
         self.timers.remove(&(session.expires, index));
         self.timers.insert((expires, index));
@@ -383,8 +417,8 @@ impl Relay {
     /// Ends leases, with this reason for their borrowers.
     fn deny_all(&mut self, now: Instant, leases: &[LeaseId], denial: Denial) {
         let of = |(index, session): (&u32, &Session)| {
-            let (lease, target) = session.lease?;
-            leases.contains(&lease).then_some((*index, target))
+            let held = session.lease?;
+            leases.contains(&held.lease).then_some((*index, held.target))
         };
         let ended: Vec<(u32, SocketAddr)> = self.sessions.iter().filter_map(of).collect();
         for (index, target) in ended {
@@ -411,12 +445,18 @@ impl Machine for Relay {
         match input {
             Input::Local(incoming) => self.take(now, &incoming),
             Input::Uplink(index, from, datagram) => self.carry_down(now, index, from, datagram),
+            Input::Opened(index) => self.take_socket(now, index),
             Input::NoUplink(index) => {
-                let lease = self.sessions.get(&index).and_then(|session| session.lease);
-                if let Some((_, target)) = lease {
-                    self.deny(now, index, target, Denial::Uplink);
+                if let Some(held) = self.held(index) {
+                    self.deny(now, index, held.target, Denial::Uplink);
                     self.set_timer(index);
                 }
+            }
+            Input::Replugged => {
+                let held = self.sessions.iter().filter_map(|(index, session)| {
+                    session.lease.map(|held| Output::Open(*index, held.target))
+                });
+                self.outputs.extend(held);
             }
             Input::Reach(reach) => {
                 let ended = self.ledger.set_reach(reach);

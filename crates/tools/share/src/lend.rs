@@ -11,6 +11,7 @@ use fairwave_share_host::{Lender, LenderConfig};
 use fairwave_units::Duration;
 use ipnet::IpNet;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
+use nix::net::if_::if_nametoindex;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -44,6 +45,8 @@ struct Loop<'a> {
     console: &'a dyn Console,
     lender: RefCell<Lender>,
     via: String,
+    /// Index of the lent interface; `None` if there is none.
+    index: Cell<Option<u32>>,
     allow: Vec<IpNet>,
     hours: Option<Hours>,
     started: Instant,
@@ -67,6 +70,7 @@ pub(crate) async fn run(
     let this = Loop {
         console,
         lender: RefCell::new(Lender::new(config).map_err(Failure::run)?),
+        index: Cell::new(if_nametoindex(via.as_str()).ok()),
         via,
         allow,
         hours: plan.hours,
@@ -124,21 +128,25 @@ impl Loop<'_> {
         }
     }
 
-    /// Looks after the time of the day and the networks of this host.
+    /// Looks after the time of the day, the lent interface and the networks of this host.
     async fn look(&self) {
         loop {
-            self.report_day();
+            self.report();
             sleep(LOOK).await;
         }
     }
 
-    fn report_day(&self) {
+    fn report(&self) {
         let now = jiff::ZonedDateTime::now();
         let day = i64::from(now.year()) * 1_000 + i64::from(now.day_of_year());
         let minute =
             u16::from(now.hour().unsigned_abs()) * 60 + u16::from(now.minute().unsigned_abs());
         let is_open = self.hours.is_none_or(|hours| hours.contains(minute));
         let mut lender = self.lender.borrow_mut();
+        let index = if_nametoindex(self.via.as_str()).ok();
+        if self.index.replace(index) != index {
+            lender.report(RelayInput::Replugged);
+        }
         // Where the kernel does not list the networks, those known before stay forbidden.
         if let Ok(own) = own_networks() {
             let reach = Reach { allow: self.allow.clone(), own };

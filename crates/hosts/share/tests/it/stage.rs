@@ -53,6 +53,8 @@ pub(crate) struct Stage {
     pub(crate) shut: Vec<u32>,
     pub(crate) events: Vec<(usize, LoanEvent)>,
     pub(crate) observed: Vec<RelayEvent>,
+    /// Whether sockets over the uplink can be opened.
+    pub(crate) has_uplink: bool,
     /// Whether the network delivers each datagram twice.
     pub(crate) repeats: bool,
 }
@@ -70,6 +72,7 @@ impl Stage {
             shut: Vec::new(),
             events: Vec::new(),
             observed: Vec::new(),
+            has_uplink: true,
             repeats: false,
         }
     }
@@ -138,7 +141,13 @@ impl Stage {
                             }
                         }
                     }
-                    RelayOutput::Open(session, target) => self.opened.push((session, target)),
+                    RelayOutput::Open(session, _) if !self.has_uplink => {
+                        self.relay.handle(self.now, RelayInput::NoUplink(session));
+                    }
+                    RelayOutput::Open(session, target) => {
+                        self.opened.push((session, target));
+                        self.relay.handle(self.now, RelayInput::Opened(session));
+                    }
                     RelayOutput::Uplink(session, to, bytes) => self.sent.push((session, to, bytes)),
                     RelayOutput::Shut(session) => self.shut.push(session),
                 }

@@ -76,6 +76,33 @@ fn a_lease_ends_with_the_first_report_of_networks_that_forbids_its_server() {
 }
 
 #[test]
+fn nothing_is_granted_before_there_is_an_uplink() {
+    let loan = Loan::new(secret(), server(), Seed(5));
+    let mut stage = Stage::new(relay(Limits::default()), vec![loan]);
+    stage.has_uplink = false;
+    stage.loan(0, LoanInput::Found);
+    stage.pass(20_000);
+    assert_eq!(stage.events, [(0, LoanEvent::Denied(Denial::Uplink))]);
+    assert_eq!(stage.observed.len(), 1, "{:?}", stage.observed);
+    stage.has_uplink = true;
+    stage.pass(6_000);
+    assert!(matches!(stage.observed.last(), Some(RelayEvent::Lent(_))), "{:?}", stage.observed);
+    assert!(stage.carries(0, b"now"));
+}
+
+#[test]
+fn a_lease_gets_another_socket_when_the_interface_is_replugged() {
+    let mut stage = Stage::borrowed(Limits::default(), 1);
+    stage.fact(RelayInput::Replugged);
+    assert_eq!(stage.opened, [stage.opened[0]; 2]);
+    assert_eq!((stage.events.len(), stage.observed.len(), stage.shut.len()), (1, 1, 0));
+    assert!(stage.carries(0, b"again"));
+    stage.has_uplink = false;
+    stage.fact(RelayInput::Replugged);
+    assert_eq!(stage.events.last(), Some(&(0, LoanEvent::Denied(Denial::Uplink))));
+}
+
+#[test]
 fn a_lender_that_comes_back_lends_again() {
     let mut stage = Stage::borrowed(Limits::default(), 1);
     // It was killed: the new one knows nothing of the session.
