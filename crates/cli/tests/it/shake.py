@@ -72,17 +72,18 @@ def connect(family, *words, host=None):
     return Tool("c", "connect", host, "--key", "key", "--via", "w0", "--via", "w1", *words)
 
 
-def web():
+def web(port=8000):
     """Files of the present directory over HTTP, for both families."""
     children = []
     for address in SERVER.values():
-        line = ["ip", "netns", "exec", "s", "python3", "-m", "http.server", "-b", address, "8000"]
+        line = ["ip", "netns", "exec", "s", "python3", "-m", "http.server", "-b", address]
+        line.append(str(port))
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         children.append(subprocess.Popen(line, **quiet))
     for address in SERVER.values():
         shown = f"[{address}]" if ":" in address else address
         run(f"ip netns exec s curl -s -g --retry 50 --retry-connrefused --retry-delay 1 "
-            f"http://{shown}:8000/ > /dev/null")
+            f"http://{shown}:{port}/ > /dev/null")
     return children
 
 
@@ -211,9 +212,13 @@ def leads():
     run("ip -n l route add default via 10.78.0.1")
     words = ["--tproxy", "1081", "--tproxy-for", "10.78.0.0/24"]
     server, client = serve(), connect(4, *words)
-    get = f"ip netns exec l curl -sf -m 20 http://{SERVER[4]}:8000/file -o got"
-    run(get)
-    assert digest("got") == digest("file")
+    # A target may have the port of the client's own socket.
+    children = web(1081)
+    for port in [8000, 1081]:
+        run(f"ip netns exec l curl -sf -m 20 http://{SERVER[4]}:{port}/file -o got-{port}")
+        assert digest(f"got-{port}") == digest("file")
+    for child in children:
+        child.kill()
     refused = subprocess.run(f"ip netns exec l curl -sf -m 5 http://10.78.0.1:1081/", shell=True)
     result = client.end()
     rules = "ip netns exec c nft list tables; ip -n c rule | grep -c fwmark || true"

@@ -93,7 +93,8 @@ fn datagrams_come_back_from_allowed_targets() {
 #[test]
 fn a_host_behind_the_client_is_carried_and_no_rule_outlives_a_kill() {
     let Some(found) = found("leads") else { return };
-    assert_eq!(found["client"]["connections"], 2, "{found:#}");
+    let client = &found["client"];
+    assert_eq!((&client["connections"], &client["failed"]), (&3.into(), &1.into()), "{found:#}");
     assert_ne!(found["direct"], 0, "{found:#}");
     let led = found["led"].as_str().expect("a text");
     assert!(led.contains("fairwave_") && led.ends_with("1\n"), "{led}");

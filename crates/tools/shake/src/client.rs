@@ -6,6 +6,7 @@ use crate::monitor::Monitor;
 use crate::report::{DatagramOutput, PathOutput, ShakeOutput, words};
 use crate::risk::Risks;
 use crate::tasks::{Tally, on_runtime, until_stopped};
+use crate::transparent;
 use crate::tunnel;
 use crate::via::{Borrowed, Turned, Vias};
 use fairwave_console::{Console, Failure, Listening};
@@ -377,7 +378,7 @@ async fn carried(
         Asked::Transparent(own) => {
             let target = connection.local_addr()?;
             // One that was not led here would come back through the server for ever.
-            if target.port() == own {
+            if target.port() == own && transparent::is_of_this_host(target) {
                 connection.set_zero_linger()?;
                 return Err(std::io::ErrorKind::ConnectionRefused.into());
             }

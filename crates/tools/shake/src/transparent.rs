@@ -3,7 +3,7 @@
 use fairwave_console::Failure;
 use fairwave_linux::{Interception, InterceptionPlan, Prefix, any_addresses, listen_transparent};
 use ipnet::IpNet;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 
 /// Place of the transparent sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +56,22 @@ pub(crate) fn lead(place: Place, clients: &[IpNet]) -> Result<Transparent, Failu
     Ok(Transparent { listeners, rules })
 }
 
+/// Whether this host has an address: only then may a socket have it. With `ip_nonlocal_bind`, each
+/// address counts as one of this host.
+pub(crate) fn is_of_this_host(mut address: SocketAddr) -> bool {
+    address.set_port(0);
+    UdpSocket::bind(address).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_of_this_host_or_of_another_one() {
+        let is_own = |address: &str| is_of_this_host(address.parse().unwrap());
+        assert!(is_own("127.0.0.1:80") && is_own("127.9.9.9:80") && !is_own("192.0.2.7:80"));
+    }
 
     #[test]
     fn a_place_is_a_port_with_or_without_an_address() {
