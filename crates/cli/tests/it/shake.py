@@ -259,6 +259,21 @@ def changes():
     return result
 
 
+def idles():
+    """A connection without data: the sockets of both ends ask whether their peers are there."""
+    server, client = serve(), connect(4, "--forward", f"2222={SERVER[4]}:8000")
+    program = "import socket, sys; tcp = socket.create_connection(('127.0.0.1', 2222)); input()"
+    line = ["ip", "netns", "exec", "c", "python3", "-c", program]
+    application = subprocess.Popen(line, stdin=subprocess.PIPE)
+    timer = lambda host, peers: run(f"ip netns exec {host} ss -Htno state established '{peers}'")
+    for host, peers in [("c", "sport = :2222"), ("s", "dport = :8000")]:
+        until(lambda: "keepalive" in timer(host, peers))
+    application.kill()
+    result = client.end()
+    server.end()
+    return result
+
+
 def spares():
     """A metered link carries next to nothing while the other one suffices: for 1 MB, 4 Mbps do."""
     server = serve()
@@ -439,4 +454,4 @@ def main(tasks):
 
 if __name__ == "__main__":
     main([carries, withstands, survives, pauses, restarts, refuses, associates, leads, changes,
-          spares, diagnoses])
+          spares, diagnoses, idles])

@@ -114,6 +114,12 @@ fn a_download_outlives_a_new_address_and_a_lost_route() {
 }
 
 #[test]
+fn idle_connections_are_checked_by_keep_alive() {
+    let Some(client) = found("idles") else { return };
+    assert_eq!(client["connections"], 1, "{client:#}");
+}
+
+#[test]
 fn a_metered_link_is_spared_and_metrics_name_the_paths() {
     let Some(found) = found("spares") else { return };
     let paths = &found["client"]["paths"];

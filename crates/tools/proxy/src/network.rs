@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::options;
 use crate::request::{Denied, Server};
-use fairwave_linux::{any_addresses, congestion};
+use fairwave_linux::{any_addresses, congestion, prepare_relayed};
 use socket2::{Domain, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -89,7 +89,7 @@ pub(crate) async fn connect(to: SocketAddr, leg: &Leg) -> io::Result<(TcpStream,
         socket.bind(&from.into())?;
     }
     let far = TcpSocket::from_std_stream(socket.into()).connect(to).await?;
-    options::prepare(&far)?;
+    prepare_relayed(&far)?;
     options::bound_unsent(&far)?;
     Ok((far, has_congestion_control))
 }

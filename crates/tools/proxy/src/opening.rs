@@ -8,6 +8,7 @@ use crate::network::{self, Leg};
 use crate::options;
 use crate::request::{Denied, Rejected, Request, Server, canonical};
 use crate::shared::Shared;
+use fairwave_linux::prepare_relayed;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -49,7 +50,7 @@ pub(crate) async fn requested(
     id: u64,
     shared: &Shared,
 ) -> Result<Opened, Unopened> {
-    options::prepare(&near).map_err(|_| Unopened::Left)?;
+    prepare_relayed(&near).map_err(|_| Unopened::Left)?;
     // The limit covers the request alone. The connection to the server has limits of its own, whose
     // end is an answer to the client.
     let read = timeout(limit(shared), Request::read(near, shared.config.users.as_ref())).await;
@@ -76,7 +77,7 @@ pub(crate) async fn transparent(
     id: u64,
     shared: &Shared,
 ) -> Result<Opened, Unopened> {
-    let prepared = options::prepare(&near).and_then(|()| near.local_addr());
+    let prepared = prepare_relayed(&near).and_then(|()| near.local_addr());
     let server = canonical(prepared.map_err(|_| Unopened::Left)?);
     let is_proxys = Some(server.port()) == shared.config.transparent;
     let reached = if is_proxys && network::is_own(server) {

@@ -2,14 +2,11 @@
 
 use fairwave_units::BitRate;
 use nix::sys::socket::{GetSockOpt, SetSockOpt, sockopt::GetStruct, sockopt::SetStruct};
-use socket2::{SockRef, TcpKeepalive};
+use socket2::SockRef;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 use tokio::net::TcpStream;
-
-/// Keep-alive: idle time before the first probe, time between probes, and number of probes.
-const KEEP_ALIVE: (Duration, Duration, u32) = (Duration::from_secs(60), Duration::from_secs(15), 4);
 
 /// Maximum number of unsent bytes in the send buffer of a leg that may have a target. It bounds the
 /// queue of a flow whose receiver is slower than its sender.
@@ -36,16 +33,6 @@ nix::getsockopt_impl!(TcpInfo, libc::IPPROTO_TCP, libc::TCP_INFO, Info, GetStruc
 struct Info {
     before: [u64; 15],
     bytes_acked: u64,
-}
-
-/// Sets the options of both legs: no Nagle delay, and keep-alive, which detects a peer that
-/// vanished.
-pub(crate) fn prepare(leg: &TcpStream) -> io::Result<()> {
-    let (silence, again, times) = KEEP_ALIVE;
-    let keep_alive =
-        TcpKeepalive::new().with_time(silence).with_interval(again).with_retries(times);
-    leg.set_nodelay(true)?;
-    SockRef::from(leg).set_tcp_keepalive(&keep_alive)
 }
 
 /// Limits the unsent bytes in the send buffer of a leg that may have a target.

@@ -10,6 +10,7 @@ use crate::transparent;
 use crate::tunnel;
 use crate::via::{Borrowed, Turned, Vias};
 use fairwave_console::{Console, Failure, Listening};
+use fairwave_linux::prepare_relayed;
 use fairwave_shake_host::endpoint::{DatagramStats, PathStats, Priority};
 use fairwave_shake_host::noise::Psk;
 use fairwave_shake_host::{Config, Host, Session};
@@ -365,8 +366,7 @@ async fn carried(
     asked: Asked,
     associations: Rc<Associations>,
 ) -> std::io::Result<()> {
-    // Bytes come in pieces of segments: none of them has to wait for the next.
-    connection.set_nodelay(true)?;
+    prepare_relayed(&connection)?;
     let opened = host.session().and_then(|session| session.open().ok().map(|it| (session, it)));
     let Some((session, stream)) = opened else {
         connection.set_zero_linger()?;

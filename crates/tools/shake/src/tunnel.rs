@@ -7,6 +7,7 @@
 use crate::association::{self, Associations};
 use crate::meter::{self, Test};
 use crate::socks::{is_allowed, refuse, request};
+use fairwave_linux::prepare_relayed;
 use fairwave_shake_host::{Session, Stream};
 use fast_socks5::server::Socks5ServerProtocol;
 use fast_socks5::util::target_addr::TargetAddr;
@@ -139,8 +140,7 @@ async fn open(target: &TargetAddr, allow: &[IpNet]) -> Result<TcpStream, ReplyEr
         }
         failed = match timeout(PATIENCE, TcpStream::connect(address)).await {
             Ok(Ok(connection)) => {
-                // Bytes come in pieces of segments: none of them has to wait for the next.
-                let _ = connection.set_nodelay(true);
+                let _ = prepare_relayed(&connection);
                 return Ok(connection);
             }
             Ok(Err(error)) => reply_of(&error),
