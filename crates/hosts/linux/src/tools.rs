@@ -51,8 +51,23 @@ fn tool(name: &str) -> Command {
     tool
 }
 
-/// Deletes a table of nftables.
+/// Deletes a table of nftables, if it is there: it may never have been made, or somebody may have
+/// flushed the rules.
+///
+/// # Errors
+/// The output of nft, or the error of its start.
 pub(crate) fn delete_table(family: &str, name: &str) -> io::Result<()> {
-    // An error is a table that is not there: it was never made, or somebody flushed the rules.
-    nft().args(["delete", "table", family, name]).stderr(Stdio::null()).status().map(drop)
+    // Both in one transaction: the first has no effect on a table that is there, and without it
+    // the second would fail where there is none.
+    load(&format!("add table {family} {name}\ndelete table {family} {name}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_is_not_deleted_is_an_error() {
+        assert!(delete_table("inet", "no name").is_err());
+    }
 }
