@@ -5,6 +5,7 @@
 //! port). It lasts as long as the stream. The session's datagrams of this flow have SOCKS5's head
 //! of a datagram, which names the target or the sender, and the payload.
 
+use crate::names::Names;
 use crate::socks::{is_allowed, refuse, request};
 use bytes::Bytes;
 use fairwave_shake_host::{Session, Stream};
@@ -14,23 +15,21 @@ use fast_socks5::util::target_addr::TargetAddr;
 use fast_socks5::{ReplyError, consts, new_udp_header, parse_udp_request};
 use ipnet::IpNet;
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time;
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::net::{TcpStream, UdpSocket, lookup_host};
+use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 
 /// Associations at one end at a time.
 const MAX_ASSOCIATIONS: usize = 256;
-/// Targets and names of targets of one association. Only targets may answer.
+/// Targets of one association. Only targets may answer.
 const MAX_TARGETS: usize = 256;
 /// Time without a datagram after which an association ends (RFC 4787 section 4.3).
 const IDLE: time::Duration = time::Duration::from_secs(300);
-/// Time for the address of a name.
-const RESOLVE: time::Duration = time::Duration::from_secs(3);
 /// Longest datagram of UDP.
 const MAX_LEN: usize = 1 << 16;
 
@@ -127,17 +126,34 @@ struct Relay<'a> {
     /// `None` on a host without IPv6.
     six: Option<UdpSocket>,
     targets: BTreeSet<SocketAddr>,
-    /// Names that were resolved. A lookup that failed is made again for the next datagram.
-    names: BTreeMap<(String, u16), SocketAddr>,
 }
 
 impl Relay<'_> {
-    /// Sends a datagram of the client to its target, if that is allowed and is named whole.
-    async fn send(&mut self, datagram: &[u8]) {
+    /// Sends a datagram of the client to its target, if that is named whole: now, or when the
+    /// address of its name is found.
+    async fn take(&mut self, datagram: &Bytes, names: &mut Names) {
         let Ok((0, target, payload)) = parse_udp_request(datagram).await else { return };
-        let Some(to) = self.resolved(target).await else { return };
+        let to = match target {
+            TargetAddr::Ip(address) => {
+                Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
+            }
+            TargetAddr::Domain(name, port) => {
+                names.find(Instant::now(), (name, port), datagram.slice_ref(payload))
+            }
+        };
+        if let Some(to) = to {
+            self.send(to, payload).await;
+        }
+    }
+
+    fn allows(&self, target: &SocketAddr) -> bool {
+        is_allowed(target.ip(), self.allow)
+    }
+
+    /// Sends a payload to a target, if that is allowed.
+    async fn send(&mut self, to: SocketAddr, payload: &[u8]) {
         let is_new = !self.targets.contains(&to);
-        if !is_allowed(to.ip(), self.allow) || (is_new && self.targets.len() >= MAX_TARGETS) {
+        if !self.allows(&to) || (is_new && self.targets.len() >= MAX_TARGETS) {
             return;
         }
         let socket = if to.is_ipv4() { Some(&self.four) } else { self.six.as_ref() };
@@ -146,26 +162,6 @@ impl Relay<'_> {
             // A target that cannot be reached answers nothing.
             let _ = socket.send_to(payload, to).await;
         }
-    }
-
-    async fn resolved(&mut self, target: TargetAddr) -> Option<SocketAddr> {
-        let (name, port) = match target {
-            TargetAddr::Ip(address) => {
-                return Some(SocketAddr::new(address.ip().to_canonical(), address.port()));
-            }
-            TargetAddr::Domain(name, port) => (name, port),
-        };
-        if let Some(known) = self.names.get(&(name.clone(), port)) {
-            return Some(*known);
-        }
-        if self.names.len() >= MAX_TARGETS {
-            return None;
-        }
-        let found = timeout(RESOLVE, lookup_host((name.as_str(), port))).await;
-        let allowed = |address: &SocketAddr| is_allowed(address.ip(), self.allow);
-        let address = found.ok().and_then(Result::ok).and_then(|mut all| all.find(allowed))?;
-        self.names.insert((name, port), address);
-        Some(address)
     }
 
     /// Waits for an answer; returns it behind SOCKS5's head.
@@ -215,8 +211,8 @@ pub(crate) async fn relay(
         four: UdpSocket::bind((IpAddr::from(Ipv4Addr::UNSPECIFIED), 0)).await?,
         six: UdpSocket::bind((IpAddr::from(Ipv6Addr::UNSPECIFIED), 0)).await.ok(),
         targets: BTreeSet::new(),
-        names: BTreeMap::new(),
     };
+    let mut names = Names::default();
     let own = relay.four.local_addr()?;
     let mut stream = socks.reply_success(own).await.map_err(io::Error::other)?;
     let mut buffers = [vec![0; MAX_LEN], vec![0; MAX_LEN]];
@@ -225,7 +221,12 @@ pub(crate) async fn relay(
         tokio::select! {
             got = session.receive_datagram(flow) => {
                 idle = idle_at();
-                relay.send(&got.map_err(io::Error::other)?).await;
+                relay.take(&got.map_err(io::Error::other)?, &mut names).await;
+            }
+            (to, waiting) = names.found(|address| relay.allows(address)) => {
+                for payload in &waiting {
+                    relay.send(to, payload).await;
+                }
             }
             answer = relay.receive(&mut buffers) => {
                 if let Some(datagram) = answer? {
@@ -243,29 +244,24 @@ pub(crate) async fn relay(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::task::{Context, Waker};
 
     #[test]
-    fn a_lookup_that_failed_is_tried_again() {
+    fn a_name_that_is_looked_up_does_not_stop_the_association() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let nets: [IpNet; 2] = ["192.0.2.0/24", "127.0.0.0/8"].map(|net| net.parse().unwrap());
-            let (elsewhere, local) = nets.split_at(1);
             let mut relay = Relay {
-                allow: elsewhere,
+                allow: &[],
                 four: UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap(),
                 six: None,
                 targets: BTreeSet::new(),
-                names: BTreeMap::new(),
             };
-            let target = TargetAddr::Domain("127.0.0.1".to_owned(), 53);
-            assert_eq!(relay.resolved(target.clone()).await, None);
-            // The name has another answer now.
-            relay.allow = local;
-            let found = Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 53)));
-            assert_eq!(relay.resolved(target.clone()).await, found);
-            // One that was found is known.
-            relay.allow = elsewhere;
-            assert_eq!(relay.resolved(target).await, found);
+            let mut names = Names::default();
+            let head = [&[0, 0, 0, consts::SOCKS5_ADDR_TYPE_DOMAIN_NAME, 9][..], b"localhost"];
+            let datagram = Bytes::from([&head.concat()[..], &[0, 53, 1]].concat());
+            let mut taken = std::pin::pin!(relay.take(&datagram, &mut names));
+            let polled = taken.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            assert!(polled.is_ready());
         });
     }
 }

@@ -51,6 +51,7 @@ mod diagnosis;
 mod live;
 mod meter;
 mod monitor;
+mod names;
 pub mod preset;
 mod prometheus;
 pub mod report;

@@ -6,6 +6,7 @@
 
 use crate::association::{self, Associations};
 use crate::meter::{self, Test};
+use crate::names::addresses;
 use crate::socks::{is_allowed, refuse, request};
 use fairwave_linux::prepare_relayed;
 use fairwave_shake_host::{Session, Stream};
@@ -17,13 +18,14 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tokio::io::copy_bidirectional_with_sizes;
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 /// Bytes that are copied at once.
 const PIECE: usize = 1 << 16;
-/// Time for a target's answer to a connection attempt, and for a client's request.
+/// Time for the addresses of a target, for its answer to a connection attempt, and for a client's
+/// request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Reads an application's request on its connection, has it fulfilled over `stream`, and carries
@@ -128,8 +130,8 @@ async fn open(target: &TargetAddr, allow: &[IpNet]) -> Result<TcpStream, ReplyEr
     let addresses: Vec<SocketAddr> = match target {
         TargetAddr::Ip(address) => vec![*address],
         TargetAddr::Domain(name, port) => {
-            let found = lookup_host((name.as_str(), *port)).await;
-            found.map_err(|_| ReplyError::HostUnreachable)?.collect()
+            let found = addresses(name, *port, PATIENCE).await;
+            found.map_err(|_| ReplyError::HostUnreachable)?
         }
     };
     let mut failed = ReplyError::HostUnreachable;
