@@ -9,6 +9,7 @@ use fairwave_shake::{self as shake, Connection, Priority, Segment};
 use fairwave_tcp::{self as tcp, Profile};
 use fairwave_units::{BitRate, Instant, Seq32, Stream as Draws};
 use fairwave_wire::ipv4::Ecn;
+use fairwave_wire::multi::HEADER_LEN;
 use fairwave_wire::pseudo::Pseudo;
 use fairwave_wire::shake::{Reason, Side};
 use std::net::Ipv4Addr;
@@ -56,7 +57,8 @@ pub struct SetConfig {
     pub weights: Option<Vec<u32>>,
     /// Bytes of a block.
     pub block: u16,
-    /// Bytes that either end keeps outside its connections.
+    /// Bytes that either end keeps outside its connections. This and the buffers of TCP are smaller
+    /// in a session with many streams ([`Config::max_buffered`](super::Config::max_buffered)).
     pub buffer: u32,
 }
 
@@ -71,6 +73,36 @@ impl Default for SetConfig {
             block: 1_400,
             buffer: 4_000_000,
         }
+    }
+}
+
+impl SetConfig {
+    /// Maximum bytes that a set with so many connections buffers in one direction, theirs included.
+    pub(super) fn max_buffered(&self, connections: usize) -> u32 {
+        let of = |first: u32, max: Option<u32>| u64::from(max.unwrap_or(0).max(first));
+        let send = of(self.tcp.send_buffer, self.tcp.send_buffer_max);
+        let receive = of(self.tcp.receive_buffer, self.tcp.receive_buffer_max);
+        let all = u64::from(self.buffer) + connections as u64 * send.max(receive);
+        all.try_into().unwrap_or(u32::MAX)
+    }
+
+    /// The same settings, with smaller buffers where a set with so many connections could buffer
+    /// more than `bound` bytes in one direction.
+    pub(super) fn within(&self, bound: u32, connections: usize) -> Self {
+        if self.max_buffered(connections) <= bound {
+            return self.clone();
+        }
+        // A block has to fit, with its header and with what the window of a full buffer hides.
+        let min = 2 * (u32::from(self.block) + HEADER_LEN as u32);
+        let part = (bound / (connections as u32 + 1)).max(min);
+        let tcp = tcp::Config {
+            send_buffer: self.tcp.send_buffer.min(part),
+            send_buffer_max: self.tcp.send_buffer_max.map(|max| max.min(part)),
+            receive_buffer: self.tcp.receive_buffer.min(part),
+            receive_buffer_max: self.tcp.receive_buffer_max.map(|max| max.min(part)),
+            ..self.tcp
+        };
+        Self { tcp, buffer: self.buffer.min(part), ..self.clone() }
     }
 }
 
@@ -331,6 +363,26 @@ impl Carrier {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::endpoint::MAX_PATHS;
+
+    #[test]
+    fn a_set_buffers_no_more_than_its_share() {
+        let config = SetConfig::default();
+        for connections in 1..=MAX_PATHS {
+            let small = config.within(64 << 10, connections);
+            assert!(small.max_buffered(connections) <= 64 << 10, "{connections}");
+            let set = multi::Config {
+                split: Split::Weighted,
+                weights: vec![1; connections],
+                block: small.block,
+                send_buffer: small.buffer,
+                receive_buffer: small.buffer,
+            };
+            assert_eq!(set.check(&vec![small.tcp; connections]), Ok(()));
+        }
+        let whole = config.within(config.max_buffered(2), 2);
+        assert_eq!((whole.tcp, whole.buffer), (config.tcp, config.buffer), "it fits");
+    }
 
     #[test]
     fn weights_follow_bandwidths() {

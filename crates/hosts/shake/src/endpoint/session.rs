@@ -1,6 +1,6 @@
 //! A session: the paths and the streams between two hosts that have keys.
 
-use super::carrier::{self, Carrier, CarrierReport, Piece, SetConfig};
+use super::carrier::{self, Carrier, CarrierReport, Piece};
 use super::config::Config;
 use super::datagrams::Datagrams;
 use super::event::{Event, StreamState};
@@ -177,12 +177,17 @@ impl Session {
     fn add(&mut self, now: Instant, config: &Config, side: Side, id: u64) -> usize {
         let mss = self.stream_mss().min(config.max_mss);
         let taken = self.streams.iter().map(|(_, stream)| u64::from(stream.share)).sum();
-        let share = config.share(self.streams.len(), taken).min(config.shake.send_buffer);
+        let legs = self.settings.weights.len();
+        let max = match self.settings.mode {
+            Mode::Multi => config.set.max_buffered(legs),
+            _ => config.shake.send_buffer,
+        };
+        let share = config.share(self.streams.len(), taken).min(max);
         let receive_buffer = share.min(config.shake.receive_buffer);
         let carrier = match self.settings.mode {
             Mode::Multi => {
                 let (weights, draws) = (&self.settings.weights, &mut self.draws);
-                let set = SetConfig { buffer: config.set.buffer.min(share), ..config.set.clone() };
+                let set = config.set.within(share, legs);
                 carrier::set(now, &set, side, id, mss, weights, draws)
             }
             mode => {

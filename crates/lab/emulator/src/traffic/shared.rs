@@ -78,6 +78,8 @@ impl Shared {
                 block: multi.block,
                 buffer: multi.buffer,
             },
+            // The buffers are those of the scenario.
+            max_buffered: u64::MAX,
             ..Config::new(Psk::of(&shared_key(seed)))
         };
         let ways = multi.paths.iter().map(|path| {
