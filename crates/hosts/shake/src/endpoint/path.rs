@@ -54,6 +54,8 @@ pub(super) struct Path {
     pub(super) bundle: Vec<u8>,
     next: u64,
     asked: VecDeque<Asked>,
+    /// Time of the first question not for the MTU since the one that was answered last.
+    open_since: Option<Instant>,
     srtt: Option<Duration>,
     min_rtt: Option<Duration>,
     /// The latest round-trip time, and the time at which its question left.
@@ -178,9 +180,17 @@ impl Path {
         let padding = mtu.map_or(0, |mtu| mtu - bare as u16);
         let sent = self.counts.sent + 1;
         if self.asked.len() == MAX_ASKED {
-            self.asked.pop_front();
+            // Some of all ages are left, as a path may take longer than the latest ones are old.
+            let mut is_kept = false;
+            self.asked.retain(|_| {
+                is_kept = !is_kept;
+                is_kept
+            });
         }
         self.asked.push_back(Asked { token, at: now, sent, mtu });
+        if mtu.is_none() {
+            self.open_since.get_or_insert(now);
+        }
         Echo {
             token,
             counts: Counts { sent, ..self.counts },
@@ -205,6 +215,9 @@ impl Path {
         let rtt = now.since(asked.at);
         if self.latest.is_none_or(|(_, at)| at <= asked.at) {
             self.latest = Some((rtt, asked.at));
+            // A question for the MTU may be too large for the path.
+            let is_open = |later: &&Asked| later.mtu.is_none() && later.at > asked.at;
+            self.open_since = self.asked.iter().find(is_open).map(|later| later.at);
         }
         self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
         // RFC 6298 section 2.
@@ -228,12 +241,10 @@ impl Path {
     /// thus taken to be on the way there. A path that has not answered is expected to be slow.
     pub(super) fn expected_delay(&self, now: Instant) -> Duration {
         const UNKNOWN: Duration = Duration::from_millis(100);
-        let (rtt, since) = self.latest.unwrap_or((UNKNOWN, Instant::ZERO));
-        // A question for the MTU may be too large for the path.
-        let is_open = |asked: &&Asked| asked.mtu.is_none() && asked.at > since;
-        let open = self.asked.iter().find(is_open).map(|asked| now.since(asked.at));
+        let rtt = self.latest.map_or(UNKNOWN, |(rtt, _)| rtt);
+        let open = self.open_since.map_or(Duration::ZERO, |since| now.since(since));
         let back = self.min_rtt.map_or(Duration::ZERO, |min| min / 2);
-        rtt.max(open.unwrap_or(Duration::ZERO)).saturating_sub(back)
+        rtt.max(open).saturating_sub(back)
     }
 
     /// Whether all questions since `since` are without an answer, at least one.
@@ -245,6 +256,7 @@ impl Path {
     pub(super) fn restart(&mut self) {
         self.asked.clear();
         (self.mtu, self.srtt, self.min_rtt, self.latest) = (None, None, None, None);
+        self.open_since = None;
         self.probes = 0;
     }
 
@@ -284,5 +296,29 @@ mod tests {
         assert!(asked(&mut path).is_empty(), "its MTU is 1400");
         path.restart();
         assert_eq!(asked(&mut path), MTUS);
+    }
+
+    /// Datagrams ask a path each 20 ms. A dead one is as slow as its first open question is old,
+    /// and the answers of one that takes 600 ms are still known when they come.
+    #[test]
+    fn a_path_is_as_slow_as_its_first_open_question_is_old() {
+        let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
+        let mut path = Path::default();
+        let answered = path.ask(at(0), 0, 0, None);
+        path.take_answer(at(10), &answered);
+        for number in 1..=100 {
+            path.ask(at(u64::from(number) * 20), number, 0, None);
+        }
+        assert_eq!(path.expected_delay(at(2_020)), Duration::from_millis(2_000 - 5));
+        let mut slow = Path::default();
+        let mut questions = Vec::new();
+        for number in 0..100 {
+            questions.push(slow.ask(at(number * 20), number as u32, 0, None));
+            if let Some(answered) = number.checked_sub(30) {
+                slow.take_answer(at(number * 20), &questions[answered as usize]);
+            }
+        }
+        let expected = slow.expected_delay(at(2_000)) + Duration::from_millis(300);
+        assert!((600..=780).contains(&expected.as_millis()), "{expected}");
     }
 }
