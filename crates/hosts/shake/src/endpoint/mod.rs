@@ -9,6 +9,7 @@ mod config;
 mod datagrams;
 mod event;
 mod exchange;
+mod lingering;
 mod machine;
 mod opening;
 mod path;

@@ -50,6 +50,8 @@ pub(super) struct Path {
     bytes_sent: u64,
     bytes_received: u64,
     pub(super) seen: Replay,
+    /// Time at which resets were last repeated on it.
+    pub(super) repeated_at: Option<Instant>,
     /// Acknowledgements that wait to leave together.
     pub(super) bundle: Vec<u8>,
     next: u64,

@@ -4,6 +4,7 @@ use super::carrier::{self, Carrier, CarrierReport, Piece};
 use super::config::Config;
 use super::datagrams::Datagrams;
 use super::event::{Event, StreamState};
+use super::lingering::Repeated;
 use super::path::{MAX_MSS, MIN_MSS, Path};
 use super::route::{MAX_PATHS, Route, Transmit};
 use super::sent::Sent;
@@ -22,21 +23,19 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// memory of UDP (RFC 4787 section 4.3: 2 minutes, often 30 s).
 const BUSY: Duration = Duration::from_secs(1);
 const IDLE: Duration = Duration::from_secs(15);
-/// Time for which a stream that is over answers a peer that missed its last acknowledgement.
-const LINGER: Duration = Duration::from_secs(10);
 
 /// A stream of the session.
 #[derive(Debug)]
 pub(super) struct Stream {
-    id: u64,
+    pub(super) id: u64,
     pub(super) carrier: Carrier,
     /// Its entry among the timers.
-    deadline: Option<Instant>,
-    is_dirty: bool,
+    pub(super) deadline: Option<Instant>,
+    pub(super) is_dirty: bool,
     /// Whether the application has let it go.
-    is_released: bool,
-    over_since: Option<Instant>,
-    reset: Option<Reason>,
+    pub(super) is_released: bool,
+    pub(super) over_since: Option<Instant>,
+    pub(super) reset: Option<Reason>,
     mss: u16,
     /// Bytes that it may buffer in each direction.
     share: u32,
@@ -63,8 +62,10 @@ pub(super) struct Session {
     draws: Draws,
     pub(super) paths: Vec<Path>,
     pub(super) streams: Slab<Stream>,
-    by_id: BTreeMap<u64, usize>,
-    timers: BTreeSet<(Instant, usize)>,
+    pub(super) by_id: BTreeMap<u64, usize>,
+    /// Streams reset by this end whose peer may have missed that.
+    pub(super) resets: BTreeMap<usize, Repeated>,
+    pub(super) timers: BTreeSet<(Instant, usize)>,
     dirty: VecDeque<usize>,
     pub(super) waiting: VecDeque<Waiting>,
     pub(super) datagrams: Datagrams,
@@ -76,7 +77,7 @@ pub(super) struct Session {
     ask_at: Option<Instant>,
     /// Largest payload that the peer's paths take.
     peer_mss: Option<u16>,
-    events: VecDeque<Event>,
+    pub(super) events: VecDeque<Event>,
     /// Memory for frames, and for segments of TCP.
     frame: Vec<u8>,
     tcp: Vec<u8>,
@@ -102,6 +103,7 @@ impl Session {
             paths: Vec::new(),
             streams: Slab::new(),
             by_id: BTreeMap::new(),
+            resets: BTreeMap::new(),
             timers: BTreeSet::new(),
             dirty: VecDeque::new(),
             waiting: VecDeque::new(),
@@ -285,13 +287,17 @@ impl Session {
                 // of a set would be too long for a record.
                 self.peer_mss = Some(echo.mss.min(MAX_MSS)).filter(|mss| *mss > 0);
                 self.waiting.push_back(Waiting::Pong(id, echo));
+                self.repeat_resets(now, id);
             }
             Ok(Frame::Bundle(messages)) => {
                 for header in messages.map_while(Result::ok).filter(|header| header.path == id) {
                     self.take_message(now, config, header, Bytes::new());
                 }
             }
-            Ok(Frame::Pong(echo)) => self.take_pong(now, id, &echo),
+            Ok(Frame::Pong(echo)) => {
+                self.take_pong(now, id, &echo);
+                self.repeat_resets(now, id);
+            }
             Ok(Frame::Close) => self.close(now),
             Ok(Frame::Unreliable(datagram)) => {
                 self.take_datagram(now, &datagram, bytes.slice_ref(datagram.payload));
@@ -398,14 +404,6 @@ impl Session {
         self.streams.get_mut(slot).map(|stream| stream.sent.take_departures()).unwrap_or_default()
     }
 
-    /// The application has no use for a stream any more: bytes already written are still delivered.
-    pub(super) fn release(&mut self, now: Instant, slot: usize) {
-        let Some(stream) = self.streams.get_mut(slot) else { return };
-        stream.is_released = true;
-        stream.carrier.release(now);
-        self.touch(slot);
-    }
-
     pub(super) fn deadline(&self) -> Option<Instant> {
         let first = self.timers.first().map(|(at, _)| *at);
         first.into_iter().chain(self.ask_at).min()
@@ -416,14 +414,12 @@ impl Session {
             self.timers.remove(&(at, slot));
             let Some(stream) = self.streams.get_mut(slot) else { continue };
             stream.deadline = None;
-            let lingered = stream.over_since.is_some_and(|since| now.since(since) >= LINGER);
-            if lingered && stream.is_released {
-                let stream = self.streams.remove(slot);
-                self.by_id.remove(&stream.id);
-                continue;
-            }
             stream.carrier.wake(now);
-            self.touch(slot);
+            if self.removal(slot).is_some_and(|at| at <= now) {
+                self.remove(slot);
+            } else {
+                self.touch(slot);
+            }
         }
         if self.ask_at.is_some_and(|at| at <= now) {
             self.ask(now);
@@ -478,31 +474,12 @@ impl Session {
         (0..self.paths.len()).find_map(|path| self.bundled(path as u8))
     }
 
-    /// Takes the events of a drained stream, and enters its deadline.
-    fn settle(&mut self, now: Instant, slot: usize) {
-        let Some(stream) = self.streams.get_mut(slot) else { return };
-        stream.is_dirty = false;
-        let happened = stream.carrier.happened();
-        stream.reset = stream.reset.or(happened.reset);
-        if stream.carrier.is_over() && stream.over_since.is_none() {
-            stream.over_since = Some(now);
-        }
-        let linger = stream.over_since.filter(|_| stream.is_released).map(|since| since + LINGER);
-        let deadline = stream.carrier.deadline().into_iter().chain(linger).min();
-        if deadline != stream.deadline {
-            stream.deadline.map(|at| self.timers.remove(&(at, slot)));
-            deadline.map(|at| self.timers.insert((at, slot)));
-            stream.deadline = deadline;
-        }
-        if happened.any {
-            self.events.push_back(Event::Stream { session: self.number, stream: slot });
-        }
-    }
-
     /// A record with something of a stream.
     fn piece(&mut self, id: u64, piece: &Piece) -> Option<Transmit> {
         match piece {
-            Piece::Message(Segment { header, .. }) if matches!(header.body, Body::Ack(_)) => {
+            Piece::Message(Segment { header, .. })
+                if matches!(header.body, Body::Ack(_) | Body::Reset { .. }) =>
+            {
                 self.bundle(header)
             }
             Piece::Message(segment) => {
@@ -521,7 +498,7 @@ impl Session {
         }
     }
 
-    /// Adds an acknowledgement to its path's bundle, which may leave behind data; returns the
+    /// Adds an acknowledgement or a reset to its path's bundle, which may leave behind data; returns the
     /// bundle before it if that has no room.
     fn bundle(&mut self, header: &Header) -> Option<Transmit> {
         let path = self.path(header.path)?;

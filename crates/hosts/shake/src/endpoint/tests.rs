@@ -206,6 +206,13 @@ impl Net {
         got
     }
 
+    /// An application lets a stream go.
+    fn release(&mut self, end: End, (session, stream): (usize, usize)) {
+        let now = self.time(end);
+        self.host(end).release(now, session, stream);
+        self.drain(end);
+    }
+
     fn over(&mut self, end: End, (session, stream): (usize, usize)) -> bool {
         self.host(end).stream(session, stream).is_none_or(|state| state.is_over)
     }
@@ -366,11 +373,8 @@ fn a_stream_is_forgotten_once_it_is_over_and_let_go() {
     net.ms(300);
     let streams = net.open();
     assert!(net.carry(End::A, streams, b"hello", 2_000) == b"hello");
-    for (end, (session, stream)) in [(End::A, streams[0]), (End::B, streams[1])] {
-        let now = net.now;
-        net.host(end).release(now, session, stream);
-        net.drain(end);
-    }
+    net.release(End::A, streams[0]);
+    net.release(End::B, streams[1]);
     net.ms(12_000);
     for (end, (session, stream)) in [(End::A, streams[0]), (End::B, streams[1])] {
         assert!(net.host(end).stream(session, stream).is_none());

@@ -61,11 +61,17 @@ impl<P: Payload> Connection<P> {
             return None;
         }
         if let Phase::Reset { reason, reported } = self.phase {
-            self.repeat_reset(header, reason, reported);
+            self.answer_with_reset(header, reason, reported);
             return None;
         }
         let path = self.index_of(header.path).or_else(|| self.accept_path(header));
         let Some(path) = path else {
+            if let Body::Reset { reason } = header.body {
+                // The paths that both ends know may be gone. An old one does no harm: whoever sent
+                // it is over.
+                self.reset(reason, true);
+                return None;
+            }
             self.stats.refused.unknown_path += 1;
             return None;
         };
@@ -77,21 +83,32 @@ impl<P: Payload> Connection<P> {
     }
 
     /// The peer may have missed that the connection is over.
-    fn repeat_reset(&mut self, header: &Header, reason: Reason, reported: bool) {
+    fn answer_with_reset(&mut self, header: &Header, reason: Reason, reported: bool) {
         if reported || matches!(header.body, Body::Reset { .. }) {
             return;
         }
-        let known = self.index_of(header.path);
-        let path = known.unwrap_or(self.paths.len());
-        if known.is_none() {
-            if path >= self.config.max_paths {
-                return;
-            }
-            self.paths.push(Path::new(header.path, State::Left, None, &self.config));
-        }
+        let Some(path) = self.path_for_reset(header.path) else { return };
         if self.paths[path].life.admit(header.number) {
             self.control.push_back(Control::Reset { path, reason });
         }
+    }
+
+    /// Sends the reset of this end again on a path.
+    pub(super) fn repeat_reset(&mut self, id: u8) {
+        let Phase::Reset { reason, reported: false } = self.phase else { return };
+        if let Some(path) = self.path_for_reset(id) {
+            self.control.push_back(Control::Reset { path, reason });
+        }
+    }
+
+    /// Index of a path for a reset, which needs no join.
+    fn path_for_reset(&mut self, id: u8) -> Option<usize> {
+        let known = self.index_of(id);
+        if known.is_none() && self.paths.len() < self.config.max_paths {
+            self.paths.push(Path::new(id, State::Left, None, &self.config));
+            return Some(self.paths.len() - 1);
+        }
+        known
     }
 
     /// A new path for a join that comes to the acceptor, if there may be one more.

@@ -18,6 +18,7 @@ impl<P: Payload> Machine for Connection<P> {
             Input::Segment(segment) => self.take(now, segment),
             // A peer that lacks the last acknowledgement may need a path for it.
             Input::Join { path, nominal } => self.join(now, path, nominal),
+            Input::Repeat { path } => self.repeat_reset(path),
             _ if self.is_over() => {}
             Input::Leave { path } => self.leave(now, path),
             Input::Prioritize { path, priority } => self.prioritize(path, priority),

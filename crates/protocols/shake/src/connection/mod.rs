@@ -59,6 +59,12 @@ pub enum Input<P> {
     Close,
     /// The connection is given up.
     Abort,
+    /// This end has reset the connection, which the peer may have missed: the reset is sent again
+    /// on a path, of whatever state.
+    Repeat {
+        /// Its id.
+        path: u8,
+    },
     /// A message arrived, and its seal fits.
     Segment(Segment<P>),
 }
@@ -370,6 +376,11 @@ impl<P: Payload> Connection<P> {
     /// Whether the connection has ended, one way or the other.
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Closed | Phase::Reset { .. })
+    }
+
+    /// Whether this end has reset the connection. The peer may have missed that.
+    pub fn has_reset(&self) -> bool {
+        matches!(self.phase, Phase::Reset { reported: false, .. })
     }
 
     /// Returns the counters.

@@ -29,6 +29,13 @@ impl Net {
         self.resume(end);
     }
 
+    /// An application aborts a stream and lets it go.
+    fn abort(&mut self, end: End, (session, stream): (usize, usize)) {
+        let now = self.time(end);
+        self.host(end).abort(now, session, stream);
+        self.release(end, (session, stream));
+    }
+
     /// Time after which a host's stream is over; panics after `longest_s`.
     fn ends_within(&mut self, end: End, stream: (usize, usize), longest_s: u64) {
         let latest = self.now + Duration::from_secs(longest_s);
@@ -163,4 +170,49 @@ fn streams_end_when_the_server_is_suspended_for_long() {
     assert_eq!(net.server.sessions(), 1);
     let again = net.open();
     assert!(net.carry(End::A, again, b"hello", 2_000) == b"hello");
+}
+
+/// The server ends the stream during the outage. Its reset is lost, and the client, which only
+/// receives, has nothing in flight that could time out.
+#[test]
+fn a_receiver_learns_after_an_outage_that_its_stream_is_over() {
+    for outage_ms in [70_000, 100_000, 150_000] {
+        let (mut net, streams) = begun();
+        start(&mut net, End::B, streams[1], &content(1_000_000));
+        net.works = vec![false; 2];
+        net.ms(outage_ms);
+        assert!(net.over(End::B, streams[1]));
+        net.release(End::B, streams[1]);
+        net.works = vec![true; 2];
+        net.ends_within(End::A, streams[0], 14);
+        net.ms(60_000);
+        assert!(net.server.stream(streams[1].0, streams[1].1).is_none(), "it is forgotten");
+    }
+}
+
+/// A stream is aborted in a short outage, at either end; the other end is idle.
+#[test]
+fn a_lost_reset_is_repeated() {
+    for (end, peer) in [(End::A, End::B), (End::B, End::A)] {
+        let (mut net, streams) = begun();
+        net.works = vec![false; 2];
+        net.abort(end, streams[end as usize]);
+        net.ms(2_000);
+        net.works = vec![true; 2];
+        net.ends_within(peer, streams[peer as usize], 3);
+    }
+}
+
+/// The stream has known one path alone, which does not come back.
+#[test]
+fn a_reset_arrives_over_a_path_that_the_stream_never_had() {
+    let mut net = Net::new(&[wire(20, 10, 0.0), wire(20, 10, 0.0)]);
+    net.report(End::A, Input::PathDown(1));
+    net.ms(300);
+    let streams = net.open();
+    net.report(End::A, Input::PathDown(0));
+    net.ends_within(End::A, streams[0], 62);
+    net.ms(10_000);
+    net.report(End::A, Input::PathUp(route(1)));
+    net.ends_within(End::B, streams[1], 3);
 }

@@ -1,0 +1,101 @@
+//! Streams that are over, and stay for a while: their peer may have missed the last message.
+
+use super::carrier::Carrier;
+use super::event::Event;
+use super::session::Session;
+use fairwave_machine::Machine;
+use fairwave_shake::Input;
+use fairwave_units::{Duration, Instant};
+
+/// Time for which a stream that is over answers a peer that missed its last acknowledgement, and
+/// for which resets are repeated.
+const LINGER: Duration = Duration::from_secs(10);
+/// Minimum number of times that a reset is repeated, and minimum time between two of them on a path:
+/// datagrams make their senders ask often.
+const REPEATS: u32 = 8;
+const REPEAT_AFTER: Duration = Duration::from_millis(500);
+
+/// Repeats of a reset. An idle peer sends nothing on the stream that would be answered with one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Repeated {
+    /// Time of the first.
+    since: Option<Instant>,
+    count: u32,
+}
+
+impl Session {
+    /// The application has no use for a stream any more: bytes already written are still delivered.
+    pub(super) fn release(&mut self, now: Instant, slot: usize) {
+        let Some(stream) = self.streams.get_mut(slot) else { return };
+        stream.is_released = true;
+        stream.carrier.release(now);
+        self.touch(slot);
+    }
+
+    /// Takes the events of a drained stream, and enters its deadline.
+    pub(super) fn settle(&mut self, now: Instant, slot: usize) {
+        let Some(stream) = self.streams.get_mut(slot) else { return };
+        stream.is_dirty = false;
+        let happened = stream.carrier.happened();
+        stream.reset = stream.reset.or(happened.reset);
+        if stream.carrier.is_over() && stream.over_since.is_none() {
+            stream.over_since = Some(now);
+            if matches!(&stream.carrier, Carrier::Shake(connection) if connection.has_reset()) {
+                self.resets.insert(slot, Repeated::default());
+            }
+        }
+        let removal = self.removal(slot).map(|at| at.max(now));
+        let Some(stream) = self.streams.get_mut(slot) else { return };
+        let deadline = stream.carrier.deadline().into_iter().chain(removal).min();
+        if deadline != stream.deadline {
+            stream.deadline.map(|at| self.timers.remove(&(at, slot)));
+            deadline.map(|at| self.timers.insert((at, slot)));
+            stream.deadline = deadline;
+        }
+        if happened.any {
+            self.events.push_back(Event::Stream { session: self.number, stream: slot });
+        }
+    }
+
+    /// Time at which a stream is removed; `None` while the application has it, or the peer may have
+    /// missed its reset.
+    pub(super) fn removal(&self, slot: usize) -> Option<Instant> {
+        let stream = self.streams.get(slot).filter(|stream| stream.is_released)?;
+        let since = stream.over_since.filter(|_| !self.resets.contains_key(&slot))?;
+        Some(since + LINGER)
+    }
+
+    /// Removes a stream.
+    pub(super) fn remove(&mut self, slot: usize) {
+        let stream = self.streams.remove(slot);
+        self.by_id.remove(&stream.id);
+        self.resets.remove(&slot);
+        stream.deadline.map(|at| self.timers.remove(&(at, slot)));
+    }
+
+    /// A question or an answer has come over a path: resets are sent again there. While nothing
+    /// comes none would arrive, however long that lasts.
+    pub(super) fn repeat_resets(&mut self, now: Instant, path: u8) {
+        let slots: Vec<usize> = self.resets.keys().copied().collect();
+        let Some(known) = self.path(path).filter(|_| !slots.is_empty()) else { return };
+        if known.repeated_at.is_some_and(|at| now.since(at) < REPEAT_AFTER) {
+            return;
+        }
+        known.repeated_at = Some(now);
+        for slot in slots {
+            let Some(repeated) = self.resets.get_mut(&slot) else { continue };
+            let since = *repeated.since.get_or_insert(now);
+            repeated.count += 1;
+            if repeated.count > REPEATS && now.since(since) >= LINGER {
+                self.resets.remove(&slot);
+            } else {
+                self.with(slot, |carrier| {
+                    if let Carrier::Shake(connection) = carrier {
+                        connection.handle(now, Input::Repeat { path });
+                    }
+                });
+            }
+            self.touch(slot);
+        }
+    }
+}
