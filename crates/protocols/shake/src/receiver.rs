@@ -81,6 +81,12 @@ impl<P: Payload> Receiver<P> {
         self.ready.discard(self.ready.len());
     }
 
+    /// Frees its bytes: nothing is taken or read any more.
+    pub(crate) fn discard(&mut self) {
+        self.ready = P::Store::default();
+        self.held = Reassembly::new(0);
+    }
+
     /// The first byte that does not fit.
     fn edge(&self) -> u64 {
         self.next - self.ready.len() + u64::from(self.capacity)

@@ -84,6 +84,12 @@ impl Scoreboard {
         self.lost
     }
 
+    /// Frees the segments: none is sent again.
+    pub(crate) fn discard(&mut self) {
+        let (next, looked_at) = (self.next, self.looked_at);
+        *self = Self { next, looked_at, ..Self::default() };
+    }
+
     pub(crate) fn push(&mut self, segment: Sent) -> usize {
         debug_assert_eq!(segment.seq, self.next, "segments are sent in order");
         self.next = segment.end();

@@ -44,6 +44,14 @@ impl Session {
                 self.resets.insert(slot, Repeated::default());
             }
         }
+        if stream.over_since.is_some() && stream.is_released && stream.lingers_since.is_none() {
+            stream.lingers_since = Some(now);
+            self.lingering.insert((now, slot));
+            if let Carrier::Shake(connection) = &mut stream.carrier {
+                connection.discard();
+                stream.share = 0;
+            }
+        }
         let removal = self.removal(slot).map(|at| at.max(now));
         let Some(stream) = self.streams.get_mut(slot) else { return };
         let deadline = stream.carrier.deadline().into_iter().chain(removal).min();
@@ -65,11 +73,23 @@ impl Session {
         Some(since + LINGER)
     }
 
+    /// Returns whether there is room for one more stream, for which the oldest one that is over and
+    /// released is removed.
+    pub(super) fn make_room(&mut self, max_streams: usize) -> bool {
+        if self.streams.len() < max_streams {
+            return true;
+        }
+        let Some((_, slot)) = self.lingering.first().copied() else { return false };
+        self.remove(slot);
+        true
+    }
+
     /// Removes a stream.
     pub(super) fn remove(&mut self, slot: usize) {
         let stream = self.streams.remove(slot);
         self.by_id.remove(&stream.id);
         self.resets.remove(&slot);
+        stream.lingers_since.map(|at| self.lingering.remove(&(at, slot)));
         stream.deadline.map(|at| self.timers.remove(&(at, slot)));
     }
 

@@ -1,5 +1,6 @@
 //! The priorities of a session's paths, which its opener chooses, and the counts of its paths.
 
+use super::carrier::Carrier;
 use super::path::{Path, PathStats};
 use super::session::{Session, Waiting};
 use fairwave_units::Instant;
@@ -44,6 +45,7 @@ impl Session {
 
     /// Bytes of all streams that were written and never sent.
     pub(super) fn unsent(&self) -> u64 {
-        self.streams.iter().map(|(_, stream)| stream.carrier.unsent()).sum()
+        let streams = self.streams.iter().map(|(_, stream)| &stream.carrier);
+        streams.filter(|carrier| !carrier.is_over()).map(Carrier::unsent).sum()
     }
 }

@@ -35,10 +35,12 @@ pub(super) struct Stream {
     /// Whether the application has let it go.
     pub(super) is_released: bool,
     pub(super) over_since: Option<Instant>,
+    /// Time since which it is over and released.
+    pub(super) lingers_since: Option<Instant>,
     pub(super) reset: Option<Reason>,
     mss: u16,
-    /// Bytes that it may buffer in each direction.
-    share: u32,
+    /// Bytes that it may buffer in each direction; none once its buffers were freed.
+    pub(super) share: u32,
     sent: Sent,
 }
 
@@ -63,6 +65,8 @@ pub(super) struct Session {
     pub(super) paths: Vec<Path>,
     pub(super) streams: Slab<Stream>,
     pub(super) by_id: BTreeMap<u64, usize>,
+    /// Released streams that are over, by the time since which they are.
+    pub(super) lingering: BTreeSet<(Instant, usize)>,
     /// Streams reset by this end whose peer may have missed that.
     pub(super) resets: BTreeMap<usize, Repeated>,
     pub(super) timers: BTreeSet<(Instant, usize)>,
@@ -103,6 +107,7 @@ impl Session {
             paths: Vec::new(),
             streams: Slab::new(),
             by_id: BTreeMap::new(),
+            lingering: BTreeSet::new(),
             resets: BTreeMap::new(),
             timers: BTreeSet::new(),
             dirty: VecDeque::new(),
@@ -178,13 +183,15 @@ impl Session {
 
     fn add(&mut self, now: Instant, config: &Config, side: Side, id: u64) -> usize {
         let mss = self.stream_mss().min(config.max_mss);
-        let taken = self.streams.iter().map(|(_, stream)| u64::from(stream.share)).sum();
+        let shares = self.streams.iter().map(|(_, stream)| u64::from(stream.share));
+        let shares = shares.filter(|share| *share > 0);
+        let (streams, taken) = shares.fold((0, 0), |(count, sum), share| (count + 1, sum + share));
         let legs = self.settings.weights.len();
         let max = match self.settings.mode {
             Mode::Multi => config.set.max_buffered(legs),
             _ => config.shake.send_buffer,
         };
-        let share = config.share(self.streams.len(), taken).min(max);
+        let share = config.share(streams, taken).min(max);
         let receive_buffer = share.min(config.shake.receive_buffer);
         let carrier = match self.settings.mode {
             Mode::Multi => {
@@ -211,6 +218,7 @@ impl Session {
             is_dirty: false,
             is_released: false,
             over_since: None,
+            lingers_since: None,
             reset: None,
             mss,
             share,
@@ -223,7 +231,7 @@ impl Session {
 
     /// Opens a stream on all paths that work.
     pub(super) fn open(&mut self, now: Instant, config: &Config) -> Option<usize> {
-        if self.streams.len() >= config.max_streams || self.side == Side::Acceptor {
+        if self.side == Side::Acceptor || !self.make_room(config.max_streams) {
             return None;
         }
         let id = self.draws.next_u64();
@@ -344,8 +352,7 @@ impl Session {
         if let Some(slot) = self.by_id.get(&id).copied() {
             return Some(slot);
         }
-        let has_room = self.streams.len() < config.max_streams;
-        if !opens || self.side == Side::Opener || !has_room {
+        if !opens || self.side == Side::Opener || !self.make_room(config.max_streams) {
             return None;
         }
         let slot = self.add(now, config, Side::Acceptor, id);

@@ -12,6 +12,7 @@ use fairwave_wire::shake::record::Datagram;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 mod datagrams;
+mod lingering;
 mod pauses;
 mod priority;
 

@@ -383,6 +383,15 @@ impl<P: Payload> Connection<P> {
         matches!(self.phase, Phase::Reset { reported: false, .. })
     }
 
+    /// Frees the buffers of a connection that is over and has no reader any more.
+    pub fn discard(&mut self) {
+        if self.is_over() {
+            self.store = P::Store::default();
+            self.board.discard();
+            self.receiver.discard();
+        }
+    }
+
     /// Returns the counters.
     pub fn stats(&self) -> Stats {
         Stats { looked_at: self.board.looked_at(), ..self.stats }
