@@ -5,7 +5,7 @@ use super::{Connection, Control, Event, Phase};
 use crate::path::{Path, State};
 use fairwave_tcp::Payload;
 use fairwave_units::{Duration, Instant};
-use fairwave_wire::shake::Reason;
+use fairwave_wire::shake::{Reason, Side};
 
 /// Doublings of the time between probes of a shut window.
 const MAX_DOUBLINGS: u32 = 6;
@@ -119,7 +119,9 @@ impl<P: Payload> Connection<P> {
         let has_more = self.written > self.board.next() || (self.finishing && !self.fin_sent);
         let owes = !self.board.is_empty() || has_more;
         let may_rest = !owes && self.paths.iter().any(|path| path.life.is_dead());
-        if has_path || may_rest || self.is_over() || self.paths.is_empty() {
+        // The acceptor has no path before it gets a message.
+        let awaits = self.paths.is_empty() && self.side == Side::Acceptor;
+        if has_path || may_rest || self.is_over() || awaits {
             self.pathless_since = None;
         } else if self.pathless_since.is_none() {
             self.pathless_since = Some(now);

@@ -216,3 +216,17 @@ fn a_reset_arrives_over_a_path_that_the_stream_never_had() {
     net.report(End::A, Input::PathUp(route(1)));
     net.ends_within(End::B, streams[1], 3);
 }
+
+#[test]
+fn a_stream_that_is_opened_without_any_link_ends() {
+    let (mut net, streams) = begun();
+    net.report(End::A, Input::PathDown(0));
+    net.report(End::A, Input::PathDown(1));
+    let (session, now) = (streams[0].0, net.now);
+    let stream = net.client.open(now, session).expect("room for a stream");
+    net.client.finish(now, session, stream);
+    net.drain(End::A);
+    net.ms(59_000);
+    assert!(!net.over(End::A, (session, stream)), "the links may come back");
+    net.ends_within(End::A, (session, stream), 2);
+}
