@@ -98,6 +98,39 @@ impl Scoreboard {
         self.segments.len() - 1
     }
 
+    /// Cuts the segments of more than `max` bytes that have not arrived. The parts are lost; a copy
+    /// in flight counts for the first of them alone.
+    pub(crate) fn cut(&mut self, max: u32) {
+        let is_long = |segment: &Sent| !segment.delivered && segment.payload() > max;
+        if !self.segments.iter().any(is_long) {
+            return;
+        }
+        let (una, looked_at) = (self.una(), self.looked_at);
+        let segments = std::mem::take(&mut self.segments);
+        *self = Self { next: una, looked_at, ..Self::default() };
+        for segment in segments {
+            let is_lost = segment.lost || is_long(&segment);
+            let mut rest = segment;
+            while is_long(&rest) {
+                self.enter(Sent { len: max, fin: false, ..rest }, is_lost);
+                let (seq, len) = (rest.seq + u64::from(max), rest.len - max);
+                rest = Sent { seq, len, repeated: true, in_flight: 0, number: 0, ..rest };
+            }
+            self.enter(rest, is_lost);
+        }
+        self.check();
+    }
+
+    /// Appends a segment of before.
+    fn enter(&mut self, segment: Sent, is_lost: bool) {
+        let index = self.push(Sent { lost: false, ..segment });
+        if segment.delivered {
+            self.missing_at.clear(self.first + index as u64);
+        } else if is_lost {
+            self.lose(index);
+        }
+    }
+
     pub(crate) fn get(&self, index: usize) -> &Sent {
         &self.segments[index]
     }

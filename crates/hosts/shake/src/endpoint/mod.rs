@@ -9,6 +9,7 @@ mod config;
 mod datagrams;
 mod event;
 mod exchange;
+mod joining;
 mod lingering;
 mod machine;
 mod opening;

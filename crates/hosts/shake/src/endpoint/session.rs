@@ -5,7 +5,7 @@ use super::config::Config;
 use super::datagrams::Datagrams;
 use super::event::{Event, StreamState};
 use super::lingering::Repeated;
-use super::path::{MAX_MSS, MIN_MSS, Path};
+use super::path::{MIN_MSS, Path};
 use super::route::{MAX_PATHS, Route, Transmit};
 use super::sent::Sent;
 use super::settings::{Mode, Settings};
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Time between questions while streams are open, and while none is: short enough for a NAT's
 /// memory of UDP (RFC 4787 section 4.3: 2 minutes, often 30 s).
-const BUSY: Duration = Duration::from_secs(1);
+pub(super) const BUSY: Duration = Duration::from_secs(1);
 const IDLE: Duration = Duration::from_secs(15);
 
 /// A stream of the session.
@@ -38,7 +38,7 @@ pub(super) struct Stream {
     /// Time since which it is over and released.
     pub(super) lingers_since: Option<Instant>,
     pub(super) reset: Option<Reason>,
-    mss: u16,
+    pub(super) mss: u16,
     /// Bytes that it may buffer in each direction; none once its buffers were freed.
     pub(super) share: u32,
     sent: Sent,
@@ -57,7 +57,7 @@ pub(super) enum Waiting {
 pub(super) struct Session {
     pub(super) number: usize,
     pub(super) side: Side,
-    settings: Settings,
+    pub(super) settings: Settings,
     /// Its index at the peer.
     remote: u32,
     channel: Channel,
@@ -78,9 +78,9 @@ pub(super) struct Session {
     /// Whether the peer has shown that it has the keys.
     pub(super) is_confirmed: bool,
     pub(super) is_closed: bool,
-    ask_at: Option<Instant>,
+    pub(super) ask_at: Option<Instant>,
     /// Largest payload that the peer's paths take.
-    peer_mss: Option<u16>,
+    pub(super) peer_mss: Option<u16>,
     pub(super) events: VecDeque<Event>,
     /// Memory for frames, and for segments of TCP.
     frame: Vec<u8>,
@@ -135,25 +135,6 @@ impl Session {
         self.paths.get_mut(index)
     }
 
-    /// The host has a path, at first or again.
-    pub(super) fn path_up(&mut self, now: Instant, id: u8, route: Route) {
-        let Some(path) = self.path(id) else { return };
-        path.route = Some(route);
-        path.is_up = true;
-        path.restart();
-        let mtus = path.mtus_to_ask();
-        self.waiting.extend(mtus.map(|mtu| Waiting::Ping(id, Some(mtu))));
-        self.ask_at = Some(now + BUSY);
-        // Streams take the path when it has answered.
-    }
-
-    /// The host has lost a path.
-    pub(super) fn path_down(&mut self, now: Instant, id: u8) {
-        let Some(path) = self.path(id) else { return };
-        path.is_up = false;
-        self.each(|stream| stream.carrier.leave(now, id));
-    }
-
     pub(super) fn each(&mut self, act: impl Fn(&mut Stream)) {
         for slot in 0..self.streams.capacity() {
             if let Some(stream) = self.streams.get_mut(slot) {
@@ -168,17 +149,6 @@ impl Session {
             stream.is_dirty = true;
             self.dirty.push_back(slot);
         }
-    }
-
-    /// Payload of a segment that every path takes that has answered: `None` before one has.
-    pub(super) fn mss(&self) -> Option<u16> {
-        let up = self.paths.iter().filter(|path| path.is_up);
-        up.filter_map(Path::mss).min()
-    }
-
-    /// Payload of the segments of a new stream.
-    pub(super) fn stream_mss(&self) -> u16 {
-        self.mss().or(self.peer_mss).unwrap_or(MIN_MSS).max(MIN_MSS)
     }
 
     fn add(&mut self, now: Instant, config: &Config, side: Side, id: u64) -> usize {
@@ -244,17 +214,6 @@ impl Session {
         Some(slot)
     }
 
-    /// Joins a path to a stream, if it has answered and takes the stream's segments.
-    fn join(&mut self, now: Instant, slot: usize, id: u8) {
-        let path = &self.paths[usize::from(id)];
-        let Some(stream) = self.streams.get_mut(slot) else { return };
-        if path.is_up && path.mss().is_some_and(|mss| mss >= stream.mss) {
-            let nominal = self.settings.rates.get(usize::from(id)).copied().flatten();
-            stream.carrier.join(now, id, nominal);
-            self.touch(slot);
-        }
-    }
-
     /// Takes a record that came over `route`. Returns whether it was of the peer and new.
     pub(super) fn take(
         &mut self,
@@ -291,9 +250,7 @@ impl Session {
                 if self.side == Side::Acceptor {
                     self.prioritize(now, id, echo.priority);
                 }
-                // The peer may claim more than a packet takes, by which datagrams and the segments
-                // of a set would be too long for a record.
-                self.peer_mss = Some(echo.mss.min(MAX_MSS)).filter(|mss| *mss > 0);
+                self.take_peer_mss(now, echo.mss);
                 self.waiting.push_back(Waiting::Pong(id, echo));
                 self.repeat_resets(now, id);
             }
@@ -314,16 +271,6 @@ impl Session {
             Ok(_) | Err(_) => {}
         }
         true
-    }
-
-    fn take_pong(&mut self, now: Instant, id: u8, echo: &Echo) {
-        let Some(path) = self.path(id) else { return };
-        let before = path.mss();
-        if path.take_answer(now, echo) && path.mss() != before {
-            let slots = 0..self.streams.capacity();
-            slots.for_each(|slot| self.join(now, slot, id));
-            self.events.push_back(Event::PathUp { session: self.number, path: id });
-        }
     }
 
     fn take_message(&mut self, now: Instant, config: &Config, header: Header, payload: Bytes) {

@@ -81,6 +81,30 @@ fn what_is_lost_is_found_in_order_until_it_arrives() {
     assert_eq!(found(&mut board), [70, 80, 90]);
 }
 
+/// Segments of ten bytes are cut to four; those that have arrived stay.
+#[test]
+fn long_segments_are_cut_and_lost() {
+    let mut board = board();
+    board.push(Sent { fin: true, ..segment(100, 5) });
+    board.acknowledge(70, |_| {});
+    sack(&mut board, &[(80, 90)]);
+    board.cut(10);
+    assert_eq!((board.lost(), board.first_missing()), (0, Some(0)), "none is longer");
+    board.cut(4);
+    let missing = board.missing_segments().map(|(_, part)| (part.seq, part.len, part.fin));
+    let parts = [(70, 4, false), (74, 4, false), (78, 2, false), (90, 4, false), (94, 4, false)];
+    let parts = parts.into_iter().chain([(98, 2, false), (100, 5, true)]);
+    assert!(missing.eq(parts));
+    assert_eq!((board.lost(), board.una(), board.next()), (6, 70, 105));
+    board.landed(70);
+    assert_eq!((board.get(0).in_flight, board.get(1).in_flight), (0, 0));
+    sack(&mut board, &[(74, 90)]);
+    assert_eq!(
+        board.lost_segments().map(|(_, part)| part.seq).collect::<Vec<_>>(),
+        [70, 90, 94, 98]
+    );
+}
+
 #[test]
 fn a_segment_is_found_by_its_first_byte() {
     let mut board = board();

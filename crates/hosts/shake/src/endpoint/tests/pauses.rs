@@ -55,7 +55,7 @@ fn begun() -> (Net, [(usize, usize); 2]) {
 }
 
 /// Bytes that begin their way, so that much is in flight at the end of this.
-fn start(net: &mut Net, end: End, (session, stream): (usize, usize), bytes: &[u8]) {
+pub(super) fn start(net: &mut Net, end: End, (session, stream): (usize, usize), bytes: &[u8]) {
     let now = net.time(end);
     net.host(end).write(now, session, stream, Bytes::copy_from_slice(bytes));
     net.drain(end);
@@ -63,7 +63,12 @@ fn start(net: &mut Net, end: End, (session, stream): (usize, usize), bytes: &[u8
 }
 
 /// The bytes that a host reads within 20 s.
-fn rest(net: &mut Net, end: End, (session, stream): (usize, usize), len: usize) -> Vec<u8> {
+pub(super) fn rest(
+    net: &mut Net,
+    end: End,
+    (session, stream): (usize, usize),
+    len: usize,
+) -> Vec<u8> {
     let (mut got, latest) = (Vec::new(), net.now + Duration::from_secs(20));
     while got.len() < len {
         while let Some(data) = net.host(end).read(session, stream, u32::MAX) {

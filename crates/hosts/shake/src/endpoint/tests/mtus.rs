@@ -1,0 +1,62 @@
+//! Paths that take smaller packets than others, from the start or later.
+
+use super::pauses::{rest, start};
+use super::*;
+
+impl Net {
+    /// A stream carries bytes both ways.
+    fn carries(&mut self, streams: [(usize, usize); 2]) {
+        let bytes = content(500_000);
+        for from in [End::A, End::B] {
+            assert!(self.carry(from, streams, &bytes, 5_000) == bytes, "{from:?}");
+        }
+    }
+}
+
+/// The megabyte that a host began to send arrives.
+fn delivers(net: &mut Net, from: End, streams: [(usize, usize); 2]) {
+    let to = if from == End::A { End::B } else { End::A };
+    assert!(rest(net, to, streams[to as usize], 1_000_000) == content(1_000_000), "{from:?}");
+}
+
+fn two() -> Net {
+    Net::new(&[wire(20, 10, 0.0), wire(20, 10, 0.0)])
+}
+
+/// The second link comes up when the stream is open, and then the first is cut. What it had in
+/// flight is too large for the second.
+#[test]
+fn a_stream_uses_a_path_of_a_smaller_mtu_that_comes_up_later() {
+    for from in [End::A, End::B] {
+        let mut net = two();
+        net.mtus[1] = 1400;
+        net.report(End::A, Input::PathDown(1));
+        net.ms(300);
+        let streams = net.open();
+        start(&mut net, from, streams[from as usize], &content(1_000_000));
+        net.report(End::A, Input::PathUp(route(1)));
+        net.ms(25);
+        net.report(End::A, Input::PathDown(0));
+        net.works[0] = false;
+        delivers(&mut net, from, streams);
+        net.carries(streams);
+    }
+}
+
+/// A link has another address, behind a tunnel.
+#[test]
+fn a_stream_uses_a_path_that_comes_back_with_a_smaller_mtu() {
+    for from in [End::A, End::B] {
+        let mut net = two();
+        net.ms(300);
+        let streams = net.open();
+        start(&mut net, from, streams[from as usize], &content(1_000_000));
+        net.mtus[1] = 1300;
+        net.report(End::A, Input::PathUp(route(1)));
+        net.ms(1_000);
+        net.report(End::A, Input::PathDown(0));
+        net.works[0] = false;
+        delivers(&mut net, from, streams);
+        net.carries(streams);
+    }
+}
