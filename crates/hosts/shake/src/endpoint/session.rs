@@ -380,16 +380,20 @@ impl Session {
         }
     }
 
-    /// Asks every path whether it works, and one without an answer so far for its MTU.
+    /// Asks every path whether it works, and one without an answer so far for its MTU. While streams
+    /// are open the MTU is checked.
     pub(super) fn ask(&mut self, now: Instant) {
+        let has_streams = !self.streams.is_empty();
         for (id, path) in self.paths.iter_mut().enumerate().filter(|(_, path)| path.is_up) {
             let id = id as u8;
+            let known = if has_streams { path.mtu_to_check(now) } else { None };
+            self.waiting.extend(known.map(|mtu| Waiting::Ping(id, Some(mtu))));
             if path.mss().is_some() {
                 self.waiting.push_back(Waiting::Ping(id, None));
             }
             self.waiting.extend(path.mtus_to_ask().map(|mtu| Waiting::Ping(id, Some(mtu))));
         }
-        let is_busy = !self.streams.is_empty() || self.mss().is_none();
+        let is_busy = has_streams || self.mss().is_none();
         self.ask_at = Some(now + if is_busy { BUSY } else { IDLE });
     }
 

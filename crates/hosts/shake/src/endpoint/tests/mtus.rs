@@ -60,3 +60,30 @@ fn a_stream_uses_a_path_that_comes_back_with_a_smaller_mtu() {
         net.carries(streams);
     }
 }
+
+/// Packets vanish without a report, as in a tunnel on the way.
+#[test]
+fn a_stream_goes_on_when_the_mtu_of_its_path_falls() {
+    for from in [End::A, End::B] {
+        let mut net = Net::new(&[wire(20, 10, 0.0)]);
+        net.ms(300);
+        let streams = net.open();
+        start(&mut net, from, streams[from as usize], &content(1_000_000));
+        net.mtus[0] = 1400;
+        delivers(&mut net, from, streams);
+        let again = net.open();
+        net.carries(again);
+    }
+}
+
+/// A fifth of the questions or of their answers is lost, at random.
+#[test]
+fn an_mtu_outlives_random_loss() {
+    let mut net = Net::new(&[wire(20, 10, 0.1)]);
+    net.ms(3_000);
+    let streams = net.open();
+    for _ in 0..300 {
+        net.ms(1_000);
+        assert_eq!(net.client.paths(streams[0].0)[0].mtu, Some(1500), "{:?}", net.now);
+    }
+}
