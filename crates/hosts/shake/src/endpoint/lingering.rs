@@ -2,6 +2,7 @@
 
 use super::carrier::Carrier;
 use super::event::Event;
+use super::repeated::Repeated;
 use super::session::Session;
 use fairwave_machine::Machine;
 use fairwave_shake::Input;
@@ -10,18 +11,10 @@ use fairwave_units::{Duration, Instant};
 /// Time for which a stream that is over answers a peer that missed its last acknowledgement, and
 /// for which resets are repeated.
 const LINGER: Duration = Duration::from_secs(10);
-/// Minimum number of times that a reset is repeated, and minimum time between two of them on a path:
-/// datagrams make their senders ask often.
+/// Minimum number of times that a reset is repeated, and minimum time between two of them on a
+/// path: datagrams make their senders ask often.
 const REPEATS: u32 = 8;
 const REPEAT_AFTER: Duration = Duration::from_millis(500);
-
-/// Repeats of a reset. An idle peer sends nothing on the stream that would be answered with one.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Repeated {
-    /// Time of the first.
-    since: Option<Instant>,
-    count: u32,
-}
 
 impl Session {
     /// The application has no use for a stream any more: bytes already written are still delivered.

@@ -16,6 +16,7 @@ mod opening;
 mod path;
 mod priority;
 mod queue;
+mod repeated;
 mod route;
 mod sent;
 mod session;

@@ -192,8 +192,8 @@ impl Path {
         MTUS.into_iter().filter(move |mtu| is_due && known.is_none_or(|known| known < *mtu))
     }
 
-    /// The known MTU, if the path is to be asked for it again. It is unknown from now on if too many
-    /// such questions were lost: a link or a tunnel on the way takes smaller packets by now.
+    /// The known MTU, if the path is to be asked for it again. It is unknown from now on if too
+    /// many such questions were lost: a link or a tunnel on the way takes smaller packets by now.
     pub(super) fn mtu_to_check(&mut self, now: Instant) -> Option<u16> {
         let mtu = self.mtu.filter(|mtu| *mtu > MTUS[2])?;
         if let Some(at) = self.check.asked_at {

@@ -4,8 +4,8 @@ use super::carrier::{self, Carrier, CarrierReport, Piece};
 use super::config::Config;
 use super::datagrams::Datagrams;
 use super::event::{Event, StreamState};
-use super::lingering::Repeated;
 use super::path::{MIN_MSS, Path};
+use super::repeated::Repeated;
 use super::route::{MAX_PATHS, Route, Transmit};
 use super::sent::Sent;
 use super::settings::{Mode, Settings};
@@ -380,8 +380,8 @@ impl Session {
         }
     }
 
-    /// Asks every path whether it works, and one without an answer so far for its MTU. While streams
-    /// are open the MTU is checked.
+    /// Asks every path whether it works, and one without an answer so far for its MTU. While
+    /// streams are open the MTU is checked.
     pub(super) fn ask(&mut self, now: Instant) {
         let has_streams = !self.streams.is_empty();
         for (id, path) in self.paths.iter_mut().enumerate().filter(|(_, path)| path.is_up) {
@@ -456,8 +456,8 @@ impl Session {
         }
     }
 
-    /// Adds an acknowledgement or a reset to its path's bundle, which may leave behind data; returns the
-    /// bundle before it if that has no room.
+    /// Adds an acknowledgement or a reset to its path's bundle, which may leave behind data;
+    /// returns the bundle before it if that has no room.
     fn bundle(&mut self, header: &Header) -> Option<Transmit> {
         let path = self.path(header.path)?;
         let before = path.bundle.len();

@@ -103,7 +103,7 @@ fn datagrams_that_would_come_too_late_are_not_sent() {
     assert!(stats.dropped > 1_500, "{stats:?}");
     let in_time = arrived.iter().filter(|(_, delay)| *delay <= ms(100)).count();
     let last = arrived.iter().map(|(_, delay)| *delay).max().expect("some arrive");
-    assert!(in_time > 700 && last < ms(400), "{in_time} of {}, {last} at most", arrived.len());
+    assert!(in_time > 650 && last < ms(400), "{in_time} of {}, {last} at most", arrived.len());
 }
 
 /// When the path in use falls silent, the other takes over before the second is over.
