@@ -57,7 +57,7 @@ impl Model {
 
     /// The propagation time (BBRUpdateRTprop).
     pub(super) fn update_rtt(&mut self, ack: &AckEvent) {
-        self.rtt_expired = ack.now > self.rtt_stamp + RTT_SPAN;
+        self.rtt_expired = self.rtt.is_some() && ack.now > self.rtt_stamp + RTT_SPAN;
         let Some(rtt) = ack.rtt else { return };
         if self.rtt.is_none_or(|min| rtt <= min) || self.rtt_expired {
             (self.rtt, self.rtt_stamp) = (Some(rtt), ack.now);

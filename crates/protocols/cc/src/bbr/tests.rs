@@ -36,6 +36,15 @@ fn pacing_begins_with_the_initial_window() {
     assert_eq!(rate(&algorithm), Some(4_616_000));
 }
 
+/// A connection that begins 20 s after its host has no RTT yet, thus none that is too old.
+#[test]
+fn a_late_connection_begins_in_startup() {
+    let mut late = Rounds { now: Instant::from_nanos(20_000_000_000), ..Rounds::new() };
+    late.round(10, 10);
+    assert_eq!(late.algorithm.phase, Phase::Startup);
+    assert_eq!(late.algorithm.cwnd(), 20 * MSS);
+}
+
 /// A connection whose path carries 100 segments in 100 ms: 8 Mbps.
 struct Rounds {
     algorithm: Bbr,
