@@ -8,8 +8,8 @@ use fairwave_units::{Bytes, Duration, Instant};
 /// A queue: packets go in, and come out in the order that the discipline decides.
 ///
 /// Times must not go back from call to call. After [`Discipline::push`], [`Discipline::pass`],
-/// [`Discipline::pop`] and [`Discipline::pop_to`] the host takes dropped items by
-/// [`Discipline::dropped`] until that gives `None`.
+/// [`Discipline::pop`], [`Discipline::pop_to`] and [`Discipline::take_to`] the host takes dropped
+/// items by [`Discipline::dropped`] until that gives `None`.
 pub trait Discipline<T>: Debug + Send {
     /// Takes an item in, or drops it or others for it.
     fn push(&mut self, now: Instant, item: T);
@@ -21,6 +21,13 @@ pub trait Discipline<T>: Debug + Send {
     /// packets to one receiver into a frame (802.11-2020 clause 9.7) takes the first by
     /// [`Discipline::pop`] and the others by this.
     fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<T>;
+
+    /// Removes the oldest item for `receiver` that does not go the usual way: where the queue is
+    /// replaced, or the receiver has left. As [`Discipline::pop_to`], but schedulers of hosts give
+    /// the items of a receiver without weight, too.
+    fn take_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
+        self.pop_to(now, receiver)
+    }
 
     /// Bytes of the item that [`Discipline::pop_to`] considers first; it may drop that one and
     /// give a later one.

@@ -248,6 +248,11 @@ impl<T: Item> Hosts<T> {
         if self.receiver_weight(receiver).is_zero() && !self.config.idle_serve {
             return None;
         }
+        self.first_of(receiver)
+    }
+
+    /// The queue with packets for a receiver, served or not, and the bytes of its oldest packet.
+    pub(crate) fn first_of(&self, receiver: u32) -> Option<(u32, u32)> {
         self.numbers(receiver).find_map(|number| Some((number, self.head(number)?.0)))
     }
 

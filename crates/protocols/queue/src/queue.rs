@@ -40,6 +40,10 @@ impl<T: Item + Debug + Send> Discipline<T> for Queue<T> {
         forward!(self.pop_to(now, receiver))
     }
 
+    fn take_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
+        forward!(self.take_to(now, receiver))
+    }
+
     fn peek_to(&self, receiver: u32) -> Option<u32> {
         forward!(self.peek_to(receiver))
     }

@@ -135,6 +135,11 @@ impl<T: Item + Debug + Send, O: Order> Discipline<T> for Scheduled<T, O> {
         self.take(now, host)
     }
 
+    fn take_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
+        let (host, _) = self.hosts.first_of(receiver)?;
+        self.take(now, host)
+    }
+
     fn peek_to(&self, receiver: u32) -> Option<u32> {
         self.hosts.first_to(receiver).map(|(_, bytes)| bytes)
     }

@@ -124,6 +124,10 @@ impl<T: Item, D: Discipline<T>> Discipline<T> for Switching<D> {
         self.scheduler.pop_to(now, receiver)
     }
 
+    fn take_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
+        self.scheduler.take_to(now, receiver)
+    }
+
     fn peek_to(&self, receiver: u32) -> Option<u32> {
         self.scheduler.peek_to(receiver)
     }

@@ -71,9 +71,9 @@ impl Metered {
             let mut old = core::mem::replace(queue, spec.queue(stream(&mut self.random)));
             let mut hand_over = |queued| queue.push(now, queued);
             core::iter::from_fn(|| old.pop(now)).for_each(&mut hand_over);
-            // A scheduler holds packets back for some receivers, but gives them when asked for.
+            // A scheduler holds packets back for some receivers.
             for receiver in 0..receivers {
-                core::iter::from_fn(|| old.pop_to(now, receiver)).for_each(&mut hand_over);
+                core::iter::from_fn(|| old.take_to(now, receiver)).for_each(&mut hand_over);
             }
             debug_assert!(old.is_empty(), "{} packets have no receiver", old.len());
             gone.extend(core::iter::from_fn(|| old.dropped()));
@@ -221,10 +221,10 @@ impl Metered {
         self.recount();
     }
 
-    /// The next packet of any category to one receiver, whatever its turn.
+    /// The next packet of any category to one receiver, whatever its turn and weight.
     pub(crate) fn take_to(&mut self, now: Instant, receiver: u32) -> Option<Queued> {
         self.account(now);
-        let taken = self.queues.iter_mut().find_map(|queue| queue.pop_to(now, receiver));
+        let taken = self.queues.iter_mut().find_map(|queue| queue.take_to(now, receiver));
         self.recount();
         taken
     }
@@ -240,7 +240,7 @@ impl Metered {
         let mut gone = Vec::new();
         for queue in &mut self.queues {
             let waiting: Vec<Queued> =
-                core::iter::from_fn(|| queue.pop_to(now, receiver)).collect();
+                core::iter::from_fn(|| queue.take_to(now, receiver)).collect();
             for queued in waiting {
                 if goes(&queued.packet) {
                     gone.push(queued.packet);

@@ -113,6 +113,36 @@ fn what_waits_in_a_queue_waits_in_the_next() {
     }
 }
 
+/// A scheduler sends nothing to a station of weight zero, but its packets are none to lose.
+#[test]
+fn packets_of_a_weightless_station_wait_in_the_next_queue() {
+    let world = quiet();
+    let limit = Limit::Packets(1000);
+    let wfq = Spec::Wfq(WfqConfig::of(limit));
+    let drr = Spec::Drr(DrrConfig { hosts: HostConfig::of(limit), quantum: 1514 });
+    for spec in [wfq, drr] {
+        let mut sink = Discard;
+        let mut simulation = simulation(&world, &mut sink);
+        let queue = |spec| Command::Queue { queue: Place::Radio(AP), spec };
+        let weight = Command::Weight { ap: AP, station: STATION, weight: Weight::ZERO };
+        simulation.command(&queue(spec.clone()), at(5)).expect("there is a queue");
+        simulation.command(&weight, at(6)).expect("it knows weights");
+        for handle in 0..10 {
+            let (source, category) = (server(&world), AccessCategory::BestEffort);
+            let packet = OutsidePacket::opaque(handle, source, STATION, category, (7, 8), 1000);
+            simulation.inject(&packet, at(1_000_000)).expect("there is a way");
+        }
+        simulation.advance_to(at(2_000_000));
+        assert!(taken(&mut simulation).is_empty(), "{spec:?}");
+        let plain = queue(Spec::DropTail { limit: Limit::Packets(8) });
+        simulation.command(&plain, at(2_000_000)).expect("there is a queue");
+        let lost = taken(&mut simulation).len();
+        simulation.advance_to(at(3_000_000));
+        let arrived = taken(&mut simulation).len();
+        assert_eq!((lost, arrived), (2, 8), "{spec:?}");
+    }
+}
+
 #[test]
 fn what_is_not_there_cannot_be_changed() {
     let world = quiet();

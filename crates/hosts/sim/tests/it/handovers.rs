@@ -4,12 +4,13 @@
 use crate::common;
 
 use crate::common::{AP, flow, world};
-use fairwave_dot11::{Edca, Phy, Standard};
-use fairwave_queue::Limit;
-use fairwave_sim::run;
+use crate::outside::{simulation, taken};
+use fairwave_dot11::{AccessCategory, Edca, Phy, Standard};
+use fairwave_queue::{Limit, Spec, Weight, WfqConfig};
 use fairwave_sim::world::{BySignal, Flow, Handover, Link, Node, Opening, Path, Proxy, Radio};
 use fairwave_sim::world::{LinkMonitor, Monitor, Roaming};
 use fairwave_sim::world::{SaturateFlow, Source, Traffic, WayPoint, World};
+use fairwave_sim::{Command, OutsidePacket, run};
 use fairwave_trace::{DropCause, Kind, NodeId, Sample, Sink};
 use fairwave_units::{Db, Duration, Instant, Metres};
 
@@ -101,6 +102,28 @@ fn a_saturating_access_point_pauses_while_its_station_is_elsewhere() {
     // It starts while the station is elsewhere, which is so until 4.3 s.
     let late = saturating_from(AP, 3.0, vec![goes(2.0, SECOND_AP), goes(4.0, AP)]) / always;
     assert!((late - 1.7 / 6.0).abs() < 0.03, "{late} of {always}");
+}
+
+/// What a station without weight was not sent, its next access point sends it.
+#[test]
+fn packets_of_a_weightless_station_follow_it() {
+    let mut world =
+        two_cells(Roaming { handovers: vec![goes(2.0, SECOND_AP)], ..Roaming::default() });
+    let wfq = Spec::Wfq(WfqConfig::of(Limit::Packets(100)));
+    world.nodes[0].radio.as_mut().expect("the access point").queue = wfq;
+    let mut sink = fairwave_trace::Discard;
+    let mut simulation = simulation(&world, &mut sink);
+    let weight = Command::Weight { ap: AP, station: STATION, weight: Weight::ZERO };
+    simulation.command(&weight, secs(0.5)).expect("it knows weights");
+    for handle in 0..10 {
+        let category = AccessCategory::BestEffort;
+        let packet = OutsidePacket::opaque(handle, SERVER, STATION, category, (7, 8), 1000);
+        simulation.inject(&packet, secs(1.0)).expect("there is a way");
+    }
+    simulation.advance_to(secs(2.0));
+    assert!(taken(&mut simulation).is_empty());
+    simulation.advance_to(secs(4.0));
+    assert_eq!(taken(&mut simulation).len(), 10);
 }
 
 /// The other access point sends by way of the server at the rate of its link, and over its own
