@@ -244,6 +244,7 @@ impl<P: Payload> Sender<P> {
         }
         if !self.sack {
             self.episode.deflate(acked, self.smss);
+            self.board.count_head_lost();
         }
         false
     }

@@ -122,6 +122,7 @@ impl<P: Payload> Sender<P> {
         if !self.sack {
             let gone = i64::from(self.duplicates.threshold()) * i64::from(self.smss);
             self.episode.begin_inflation(gone);
+            self.board.count_head_lost();
         } else if !marked {
             self.board.begin_recovery();
             self.board.mark_head_lost();

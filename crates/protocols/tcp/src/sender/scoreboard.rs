@@ -93,7 +93,7 @@ pub(crate) struct Scoreboard {
     lost_below: u64,
     /// Blocks of the last ACK: their ranges need not be examined again.
     known: [(u64, u64); 4],
-    /// Bytes marked lost so far, by whatever rule but a timeout.
+    /// Bytes found to be lost so far, by whatever rule but a timeout.
     lost: u64,
     /// Segments that are SACKed.
     sacked: u32,
@@ -124,7 +124,7 @@ impl Scoreboard {
         self.lost_pending > 0
     }
 
-    /// Bytes marked lost so far, by whatever rule but a timeout.
+    /// Bytes found to be lost so far, by whatever rule but a timeout.
     pub(crate) fn bytes_lost(&self) -> u64 {
         self.lost
     }
@@ -362,6 +362,12 @@ impl Scoreboard {
             self.pipe -= head.len;
             self.lost_pending += u32::from(!head.resent);
         }
+    }
+
+    /// Counts the first outstanding segment as lost where there is no SACK: the pipe is all that is
+    /// outstanding then, and no segment is marked.
+    pub(crate) fn count_head_lost(&mut self) {
+        self.lost += self.records.front().map_or(0, |head| u64::from(head.len));
     }
 
     /// A recovery begins with HighRxt = HighACK (RFC 6675 section 5, step 4.2): a segment

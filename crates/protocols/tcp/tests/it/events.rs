@@ -77,6 +77,20 @@ fn losses_and_timeouts_are_told_apart() {
     assert_eq!((rto.now, rto.flight, rto.backoff), (deadline, 5 * 1000, 1));
 }
 
+/// Without SACK the fast retransmit and each partial ACK show a segment to be lost.
+#[test]
+fn losses_are_counted_without_sack() {
+    let (mut sender, reported) = connected(false);
+    sender.handle(at(100), Input::Write(Virtual(20_000)));
+    drain(&mut sender, at(100));
+    for (k, acked) in [0, 0, 0, 2, 6].into_iter().enumerate() {
+        sender.handle(at(150 + k as u64), ack(acked, 0, 0));
+        drain(&mut sender, at(150 + k as u64));
+    }
+    let lost: Vec<u32> = reported.lock().unwrap().acks.iter().map(|ack| ack.lost).collect();
+    assert_eq!(lost, [1_000, 1_000]);
+}
+
 /// An application that writes little is not limited by the window (RFC 7661).
 #[test]
 fn an_idle_application_is_not_limited_by_the_window() {
