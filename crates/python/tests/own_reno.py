@@ -46,7 +46,7 @@ class Reno(fw.cc.Controller):
             self.reduced = (loss.next, True)
 
     def on_rto(self, rto):
-        if rto.backoff <= 1:
+        if rto.backoff <= 1 and not rto.keeps_ssthresh:
             self.lower(rto.flight // 2)
         self.credit = 0
         self.reduced = None

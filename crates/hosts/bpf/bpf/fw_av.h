@@ -299,22 +299,27 @@ FW_INLINE void fw_av_on_ack(struct fw_av *av, const struct fw_ack *ack)
 
 FW_INLINE void fw_av_on_loss(struct fw_av *av, const struct fw_loss *loss)
 {
-	fw_reno_loss_to(&av->reno, loss,
-			av->rate ? fw_av_lowers(av, loss->flight) : loss->flight / 2);
+	u32 half = loss->flight / 2;
+
+	if (fw_reno_loss_to(&av->reno, loss, av->rate ? fw_av_lowers(av, loss->flight) : half))
+		av->fallback = half;
 }
 
 FW_INLINE void fw_av_on_rto(struct fw_av *av, const struct fw_rto *rto)
 {
+	u32 target = 0;
+
 	if (!av->rate) {
 		fw_reno_on_rto(&av->reno, rto);
 		return;
 	}
 	fw_severity_count(&av->severity, 0, av->reno.mss);
-	if (rto->backoff <= 1) {
+	if (fw_rto_lowers(rto)) {
 		av->fallback = rto->flight / 2;
-		fw_reno_timeout_to(&av->reno, rto, fw_av_lowers(av, rto->flight));
-	} else {
-		fw_reno_timeout_to(&av->reno, rto, 0);
+		target = fw_av_lowers(av, rto->flight);
+	}
+	fw_reno_timeout_to(&av->reno, rto, target);
+	if (rto->backoff > 1) {
 		fw_reno_limit_ssthresh(&av->reno, av->fallback);
 		av->account.owed = (struct fw_u128){ 0, 0 };
 	}
@@ -322,8 +327,10 @@ FW_INLINE void fw_av_on_rto(struct fw_av *av, const struct fw_rto *rto)
 
 FW_INLINE void fw_av_on_ecn(struct fw_av *av, const struct fw_loss *loss)
 {
-	fw_reno_mark_to(&av->reno, loss,
-			av->rate ? fw_av_lowers(av, loss->flight) : loss->flight / 2);
+	u32 half = loss->flight / 2;
+
+	if (fw_reno_mark_to(&av->reno, loss, av->rate ? fw_av_lowers(av, loss->flight) : half))
+		av->fallback = half;
 }
 
 FW_INLINE void fw_av_on_ack_loss(struct fw_av *av, struct fw_fraction part)

@@ -207,7 +207,7 @@ FW_INLINE void fw_compound_on_rto(struct fw_compound *compound, const struct fw_
 {
 	struct fw_windows *w = &compound->windows;
 
-	if (rto->backoff <= 1) {
+	if (fw_rto_lowers(rto)) {
 		compound->undo = *w;
 		compound->has_undo = 1;
 		w->ssthresh = fw_max32(rto->flight / 2, fw_mul32(compound->mss, 2));

@@ -283,6 +283,7 @@ FW_SECTION("struct_ops/fw_set_state") int fw_set_state(u64 *ctx)
 	if (state == TCP_CA_Loss) {
 		rto.flight = fw_sub32(loss.flight, fw_mul32(tp->sacked_out, c->mss));
 		rto.backoff = tp->inet_conn.icsk_retransmits + 1;
+		rto.keeps_ssthresh = 0;
 		fw_law_on_rto(&c->law, &rto);
 	} else if (state == TCP_CA_Recovery) {
 		fw_law_on_loss(&c->law, &loss);

@@ -46,7 +46,14 @@ struct fw_loss {
 struct fw_rto {
 	u32 flight;
 	u32 backoff;
+	u32 keeps_ssthresh;
 };
+
+/* Whether ssthresh is lowered. */
+FW_INLINE int fw_rto_lowers(const struct fw_rto *rto)
+{
+	return rto->backoff <= 1 && !rto->keeps_ssthresh;
+}
 
 /* cc::growth::Growth; mss, byte_counting and the limit belong to the connection. */
 struct fw_growth {
@@ -185,10 +192,11 @@ FW_INLINE int fw_reno_mark_to(struct fw_reno *reno, const struct fw_loss *loss, 
 	return 1;
 }
 
-/* Handles a timeout with the new ssthresh `target`, which applies at its first expiry only. */
+/* Handles a timeout with the new ssthresh `target`, which applies at its first expiry only,
+ * unless a recovery has set ssthresh for that window. */
 FW_INLINE int fw_reno_timeout_to(struct fw_reno *reno, const struct fw_rto *rto, u32 target)
 {
-	int lowers = rto->backoff <= 1;
+	int lowers = fw_rto_lowers(rto);
 
 	if (lowers)
 		fw_reno_lower(reno, target);

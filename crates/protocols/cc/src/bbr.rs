@@ -321,7 +321,7 @@ impl Controller for Bbr {
 
     /// One segment, then four, then as much more as is delivered, up to the model's limit.
     fn on_rto(&mut self, rto: &RtoEvent) {
-        if rto.backoff <= 1 {
+        if rto.lowers() {
             self.save_cwnd();
         }
         (self.in_recovery, self.conserving) = (false, false);

@@ -234,7 +234,7 @@ impl Controller for Compound {
     }
 
     fn on_rto(&mut self, rto: &RtoEvent) {
-        if rto.backoff <= 1 {
+        if rto.lowers() {
             self.undo = Some(self.windows);
             let half = (rto.flight / 2).max(self.mss.saturating_mul(2));
             self.windows.ssthresh = half;

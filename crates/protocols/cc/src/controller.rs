@@ -120,6 +120,15 @@ pub struct RtoEvent {
     /// One for the first expiry for the segment at SND.UNA, then 2, 3, ... as the timer backs off.
     /// RFC 5681 section 3.1: ssthresh is lowered on the first only.
     pub backoff: u32,
+    /// The timeout replaces a recovery whose ssthresh stays (Linux, `tcp_enter_loss`).
+    pub keeps_ssthresh: bool,
+}
+
+impl RtoEvent {
+    /// Whether ssthresh is lowered.
+    pub fn lowers(&self) -> bool {
+        self.backoff <= 1 && !self.keeps_ssthresh
+    }
 }
 
 /// A congestion control law. Windows are in bytes.

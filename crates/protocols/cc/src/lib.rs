@@ -38,7 +38,7 @@
 //!     ..AckEvent::default()
 //! });
 //! assert_eq!(controller.cwnd(), 16_060, "slow start");
-//! controller.on_rto(&RtoEvent { now, flight: 16_060, backoff: 1 });
+//! controller.on_rto(&RtoEvent { now, flight: 16_060, backoff: 1, keeps_ssthresh: false });
 //! assert_eq!(controller.cwnd(), 1460, "a timeout leaves one segment");
 //! # Ok::<(), fairwave_cc::UnknownAlgorithm>(())
 //! ```

@@ -111,9 +111,10 @@ impl Reno {
         true
     }
 
-    /// A timeout that asks for ssthresh `target`, granted at the first expiry.
+    /// A timeout that asks for ssthresh `target`, granted at the first expiry unless a recovery has
+    /// lowered it for that window.
     pub(crate) fn timeout_to(&mut self, rto: &RtoEvent, target: u32) -> bool {
-        let lowers = rto.backoff <= 1;
+        let lowers = rto.lowers();
         if lowers {
             self.lower(target);
         }

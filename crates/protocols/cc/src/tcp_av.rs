@@ -40,7 +40,7 @@ struct Steering {
     severity: Severity,
     srtt: Option<Duration>,
     climb: Climb,
-    /// Reno's ssthresh for the timeout under way.
+    /// Reno's ssthresh for the last reduction, in force if its segment times out twice.
     fallback: u32,
 }
 
@@ -192,7 +192,9 @@ impl Controller for TcpAv {
 
     fn on_loss(&mut self, loss: &LossEvent) {
         let Some(steering) = &mut self.steering else { return self.reno.on_loss(loss) };
-        self.reno.loss_to(loss, steering.lowers(self.reno.cwnd(), loss.flight));
+        if self.reno.loss_to(loss, steering.lowers(self.reno.cwnd(), loss.flight)) {
+            steering.fallback = loss.flight / 2;
+        }
     }
 
     /// A second expiry for the same data puts Reno's ssthresh in force and forgives the debt: a
@@ -200,11 +202,13 @@ impl Controller for TcpAv {
     fn on_rto(&mut self, rto: &RtoEvent) {
         let Some(steering) = &mut self.steering else { return self.reno.on_rto(rto) };
         steering.severity.note_timeout(steering.mss);
-        if rto.backoff <= 1 {
+        let mut target = 0;
+        if rto.lowers() {
             steering.fallback = rto.flight / 2;
-            self.reno.timeout_to(rto, steering.lowers(self.reno.cwnd(), rto.flight));
-        } else {
-            self.reno.timeout_to(rto, 0);
+            target = steering.lowers(self.reno.cwnd(), rto.flight);
+        }
+        self.reno.timeout_to(rto, target);
+        if rto.backoff > 1 {
             self.reno.limit_ssthresh(steering.fallback);
             steering.account.forgive();
         }
@@ -212,7 +216,9 @@ impl Controller for TcpAv {
 
     fn on_ecn(&mut self, loss: &LossEvent) {
         let Some(steering) = &mut self.steering else { return self.reno.on_ecn(loss) };
-        self.reno.mark_to(loss, steering.lowers(self.reno.cwnd(), loss.flight));
+        if self.reno.mark_to(loss, steering.lowers(self.reno.cwnd(), loss.flight)) {
+            steering.fallback = loss.flight / 2;
+        }
     }
 
     fn on_spurious(&mut self, now: Instant) {

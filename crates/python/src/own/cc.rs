@@ -101,6 +101,8 @@ pub(crate) struct RtoEvent {
     flight: u32,
     /// 1 for the first expiry for a segment, then 2, 3, ...
     backoff: u32,
+    /// Whether it replaces a recovery whose ssthresh stays.
+    keeps_ssthresh: bool,
 }
 
 impl From<cc::Initial> for Initial {
@@ -149,7 +151,8 @@ impl From<&cc::LossEvent> for LossEvent {
 
 impl From<&cc::RtoEvent> for RtoEvent {
     fn from(rto: &cc::RtoEvent) -> Self {
-        Self { now_ns: rto.now.as_nanos(), flight: rto.flight, backoff: rto.backoff }
+        let cc::RtoEvent { now, flight, backoff, keeps_ssthresh } = *rto;
+        Self { now_ns: now.as_nanos(), flight, backoff, keeps_ssthresh }
     }
 }
 

@@ -62,8 +62,8 @@ impl Event {
     }
 
     /// `struct event` of the driver.
-    fn row(&self, whole: bool) -> [u64; 21] {
-        let mut row = [0; 21];
+    fn row(&self, whole: bool) -> [u64; 22] {
+        let mut row = [0; 22];
         row[1] = u64::from(whole);
         match self {
             Self::Ack(ack) => {
@@ -77,7 +77,7 @@ impl Event {
                     ack.covers_retransmission,
                 ];
                 row[10..14].copy_from_slice(&flags.map(u64::from));
-                row[19..].copy_from_slice(&[ack.echo_gap.is_some().into(), gap(ack).into()]);
+                row[19..21].copy_from_slice(&[ack.echo_gap.is_some().into(), gap(ack).into()]);
             }
             Self::Loss(loss) | Self::Ecn(loss) => {
                 row[0] = if matches!(self, Self::Loss(_)) { 1 } else { 3 };
@@ -85,6 +85,7 @@ impl Event {
             }
             Self::Rto(rto) => {
                 (row[0], row[14], row[15]) = (2, rto.flight.into(), rto.backoff.into());
+                row[21] = rto.keeps_ssthresh.into();
             }
             Self::Spurious => row[0] = 4,
             Self::AckLoss(part) => {
@@ -222,7 +223,10 @@ impl Connection {
         let loss = LossEvent { now, flight, next };
         match random.below(400) {
             0..4 => Event::Loss(loss),
-            4 => Event::Rto(RtoEvent { now, flight, backoff: random.below(4) as u32 }),
+            4 => {
+                let (backoff, keeps_ssthresh) = (random.below(4) as u32, random.chance(0.3));
+                Event::Rto(RtoEvent { now, flight, backoff, keeps_ssthresh })
+            }
             5..7 => Event::Ecn(loss),
             7..9 => Event::Spurious,
             9 => Event::AckLoss(fraction(random)),

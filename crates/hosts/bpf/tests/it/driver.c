@@ -21,7 +21,7 @@ enum { ACK, LOSS, RTO, ECN, SPURIOUS, ACK_LOSS, IDLE };
 struct event {
 	u64 kind, whole, now, una, next, delivered, rtt, acked, sacked, lost, has_rtt, in_recovery,
 		cwnd_limited, covers_retransmission, flight, backoff, num, den, idle,
-		has_echo_gap, echo_gap;
+		has_echo_gap, echo_gap, keeps_ssthresh;
 };
 
 struct start {
@@ -392,7 +392,9 @@ static void apply(const struct event *e)
 		.has_echo_gap = e->has_echo_gap, .echo_gap = e->echo_gap,
 	};
 	struct fw_loss loss = { .next = e->next, .flight = e->flight };
-	struct fw_rto rto = { .flight = e->flight, .backoff = e->backoff };
+	struct fw_rto rto = {
+		.flight = e->flight, .backoff = e->backoff, .keeps_ssthresh = e->keeps_ssthresh,
+	};
 
 	switch (e->kind) {
 	case ACK: on_ack(&ack); break;

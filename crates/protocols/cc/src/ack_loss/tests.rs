@@ -116,7 +116,12 @@ fn acks_that_fill_holes_are_not_counted() {
     link.ack(5, |ack| ack.covers_retransmission = true);
     link.ack(0, |ack| ack.sacked = 4 * MSS);
     link.ack(5, |_| {});
-    link.algorithm.on_rto(&RtoEvent { now: Instant::ZERO, flight: 10_000, backoff: 1 });
+    link.algorithm.on_rto(&RtoEvent {
+        now: Instant::ZERO,
+        flight: 10_000,
+        backoff: 1,
+        keeps_ssthresh: false,
+    });
     link.ack(5, |_| {});
     assert_eq!(link.algorithm.acks_lost(), 0);
     link.ack(5, |_| {});
@@ -172,7 +177,12 @@ fn each_exclusion_leaves_out_its_acks_alone() {
         let retransmitted = counted(&mut link, |ack| ack.covers_retransmission = true);
         link.ack(0, |ack| ack.sacked = 3 * MSS);
         let over_sacked = counted(&mut link, |_| {});
-        link.algorithm.on_rto(&RtoEvent { now: Instant::ZERO, flight: 64_000, backoff: 1 });
+        link.algorithm.on_rto(&RtoEvent {
+            now: Instant::ZERO,
+            flight: 64_000,
+            backoff: 1,
+            keeps_ssthresh: false,
+        });
         let after_timeout = counted(&mut link, |_| {});
         let all = [plain, in_recovery, retransmitted, over_sacked, after_timeout];
         let expected = match name {
@@ -253,7 +263,8 @@ proptest! {
             let mut ack = ack_at(una, b * MSS);
             ack.rtt = Some(Duration::from_micros(100_000 + draw.below(20_000)));
             let loss = LossEvent { now: ack.now, flight: bare.cwnd(), next: ack.next };
-            let rto = RtoEvent { now: ack.now, flight: bare.cwnd(), backoff: 1 };
+            let (now, flight) = (ack.now, bare.cwnd());
+            let rto = RtoEvent { now, flight, backoff: 1, keeps_ssthresh: false };
             for algorithm in [&mut bare as &mut dyn Controller, &mut wrapped] {
                 algorithm.on_ack(&ack);
             }

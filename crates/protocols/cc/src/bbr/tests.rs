@@ -224,7 +224,12 @@ fn a_loss_conserves_packets_for_one_round() {
 #[test]
 fn a_timeout_starts_over_within_the_model() {
     let mut path = Rounds::probing_bandwidth();
-    path.algorithm.on_rto(&RtoEvent { now: path.now, flight: 100 * MSS, backoff: 1 });
+    path.algorithm.on_rto(&RtoEvent {
+        now: path.now,
+        flight: 100 * MSS,
+        backoff: 1,
+        keeps_ssthresh: false,
+    });
     assert_eq!(path.algorithm.cwnd(), MSS);
     path.round(1, 0);
     assert_eq!(path.algorithm.cwnd(), 4_000);

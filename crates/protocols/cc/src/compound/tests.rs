@@ -51,7 +51,12 @@ fn rounds_losses_and_timeouts_follow_the_law() {
     assert_eq!((path.algorithm.cwnd(), path.algorithm.ssthresh()), (win / 2, win / 2));
     assert_eq!(path.algorithm.gamma(), 30_000);
     // A timeout forgets dwnd and gamma; ssthresh is half of the flight.
-    path.algorithm.on_rto(&RtoEvent { now: Instant::ZERO, flight: 60_000, backoff: 1 });
+    path.algorithm.on_rto(&RtoEvent {
+        now: Instant::ZERO,
+        flight: 60_000,
+        backoff: 1,
+        keeps_ssthresh: false,
+    });
     assert_eq!(
         (path.algorithm.cwnd(), path.algorithm.dwnd(), path.algorithm.ssthresh()),
         (1_000, 0, 30_000)

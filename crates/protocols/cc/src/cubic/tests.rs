@@ -92,7 +92,8 @@ fn the_reno_friendly_window_grows_by_nine_seventeenths_until_it_was_as_large_bef
 #[test]
 fn after_a_timeout_the_curve_starts_level() {
     let mut flow = Flow::new(20, u32::MAX);
-    let rto = |backoff| RtoEvent { now: Instant::ZERO, flight: 20_000, backoff };
+    let rto =
+        |backoff| RtoEvent { now: Instant::ZERO, flight: 20_000, backoff, keeps_ssthresh: false };
     flow.algorithm.on_rto(&rto(1));
     flow.algorithm.on_rto(&rto(2));
     assert_eq!((flow.algorithm.cwnd(), flow.algorithm.ssthresh()), (1_000, 14_000));
@@ -166,7 +167,12 @@ fn a_grown_delay_ends_the_first_slow_start() {
     assert_eq!(plain.ssthresh(), u32::MAX);
     flow.acks(1);
     assert_eq!(flow.algorithm.memory.w_max, flow.algorithm.ssthresh());
-    flow.algorithm.on_rto(&RtoEvent { now: flow.now, flight: 20_000, backoff: 1 });
+    flow.algorithm.on_rto(&RtoEvent {
+        now: flow.now,
+        flight: 20_000,
+        backoff: 1,
+        keeps_ssthresh: false,
+    });
     flow.ack(Duration::ZERO, Some(Duration::from_millis(900)));
     assert_eq!(flow.algorithm.cwnd(), 2_000);
 }

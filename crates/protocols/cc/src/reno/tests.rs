@@ -183,7 +183,10 @@ fn act(algorithm: &mut dyn Controller, step: Step) {
         AckNotLimited => algorithm.on_ack(&AckEvent { cwnd_limited: false, ..ack(MSS) }),
         Loss { flight } => algorithm.on_loss(&loss(flight)),
         Mark { flight } => algorithm.on_ecn(&loss(flight)),
-        Rto { flight, backoff } => algorithm.on_rto(&RtoEvent { now, flight, backoff }),
+        Rto { flight, backoff } => {
+            let keeps_ssthresh = false;
+            algorithm.on_rto(&RtoEvent { now, flight, backoff, keeps_ssthresh });
+        }
         Spurious => algorithm.on_spurious(now),
         AckLoss => algorithm.on_ack_loss(&loss(0), Fraction::WHOLE),
         Idle => algorithm.on_idle_restart(Duration::from_secs(5)),

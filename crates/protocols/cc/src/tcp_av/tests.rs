@@ -222,7 +222,8 @@ fn the_first_round_trip_sets_the_end_of_slow_start() {
 fn two_timeouts_in_a_row_are_renos() {
     let mut path = Path::new(100_000, config());
     path.ack(400, 0);
-    let rto = |backoff, flight| RtoEvent { now: Instant::ZERO, flight, backoff };
+    let rto =
+        |backoff, flight| RtoEvent { now: Instant::ZERO, flight, backoff, keeps_ssthresh: false };
     path.algorithm.on_rto(&rto(1, 90_000));
     // One segment lost of none delivered is severe: half of 90 000.
     assert_eq!((path.algorithm.cwnd(), path.algorithm.ssthresh()), (MSS, 45_000));
@@ -236,6 +237,29 @@ fn two_timeouts_in_a_row_are_renos() {
     path.algorithm.on_rto(&rto(2, 1_000));
     assert_eq!((path.algorithm.cwnd(), path.algorithm.ssthresh()), (MSS, 45_000));
     assert_eq!(path.steering().account.bytes(), 0);
+}
+
+/// A timeout that replaces a recovery leaves its ssthresh and the debt, and is no second in a row;
+/// where the segment times out again, Reno's ssthresh is that of the recovery.
+#[test]
+fn a_timeout_in_recovery_keeps_what_the_recovery_made() {
+    let mut path = Path::new(100_000, config());
+    let rto = |backoff, flight, keeps_ssthresh| RtoEvent {
+        now: Instant::ZERO,
+        flight,
+        backoff,
+        keeps_ssthresh,
+    };
+    path.algorithm.on_rto(&rto(1, 3_000, false));
+    path.algorithm.reno.set_cwnd(100_000);
+    path.ack(1_000, 10_000);
+    let ssthresh = path.lose();
+    let owed = path.steering().account.bytes();
+    path.algorithm.on_rto(&rto(1, ssthresh, true));
+    assert_eq!((path.algorithm.cwnd(), path.algorithm.ssthresh()), (MSS, ssthresh));
+    assert_eq!(path.steering().account.bytes(), owed);
+    path.algorithm.on_rto(&rto(2, 1_000, false));
+    assert_eq!((path.algorithm.ssthresh(), path.steering().account.bytes()), (50_000, 0));
 }
 
 #[test]
@@ -311,7 +335,7 @@ fn report(algorithm: &mut dyn Controller, at: u64, kind: u8, bytes: u32) {
     let ack = AckEvent { now, acked: bytes, rtt, cwnd_limited: true, ..AckEvent::default() };
     match kind {
         0 => algorithm.on_loss(&loss),
-        1 => algorithm.on_rto(&RtoEvent { now, flight: bytes, backoff: 1 }),
+        1 => algorithm.on_rto(&RtoEvent { now, flight: bytes, backoff: 1, keeps_ssthresh: false }),
         2 => algorithm.on_ecn(&loss),
         3 => algorithm.on_spurious(now),
         _ => algorithm.on_ack(&ack),

@@ -60,7 +60,12 @@ fn a_loss_leaves_what_fills_the_path() {
     path.ack(100, 250_000);
     assert_eq!(path.algorithm.bandwidth, Some(11_450_000));
     assert_eq!(path.lose(), 143_125);
-    path.algorithm.on_rto(&RtoEvent { now: path.now, flight: 60_000, backoff: 1 });
+    path.algorithm.on_rto(&RtoEvent {
+        now: path.now,
+        flight: 60_000,
+        backoff: 1,
+        keeps_ssthresh: false,
+    });
     assert_eq!((path.algorithm.cwnd(), path.algorithm.ssthresh()), (MSS, 143_125));
 }
 

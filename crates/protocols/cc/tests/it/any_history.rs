@@ -43,7 +43,12 @@ fn apply(algorithm: &mut dyn Controller, (kind, a, b, x, y, flag): Happening) {
     match kind {
         0..=3 => algorithm.on_ack(&ack),
         4 => algorithm.on_loss(&loss),
-        5 => algorithm.on_rto(&RtoEvent { now, flight: a, backoff: b % 4 }),
+        5 => algorithm.on_rto(&RtoEvent {
+            now,
+            flight: a,
+            backoff: b % 4,
+            keeps_ssthresh: b % 8 > 5,
+        }),
         6 => algorithm.on_ecn(&loss),
         7 => algorithm.on_spurious(now),
         8 => algorithm.on_ack_loss(&loss, Fraction::new(a, b)),
@@ -252,7 +257,7 @@ proptest! {
                 ..AckEvent::default()
             };
             let loss = LossEvent { now: ack.now, flight: 0, next: ack.next };
-            let rto = RtoEvent { now: ack.now, flight: 0, backoff: 1 };
+            let rto = RtoEvent { now: ack.now, flight: 0, backoff: 1, keeps_ssthresh: false };
             for algorithm in [&mut end_of_round, &mut pausing, &mut at_count] {
                 match fate {
                     3 => algorithm.on_loss(&loss),

@@ -151,7 +151,10 @@ impl Path {
         match event {
             Event::Loss | Event::NarrowLoss => self.algorithm.on_loss(&loss),
             Event::Mark => self.algorithm.on_ecn(&loss),
-            Event::Timeout => self.algorithm.on_rto(&RtoEvent { now, flight, backoff: 1 }),
+            Event::Timeout => {
+                let timeout = RtoEvent { now, flight, backoff: 1, keeps_ssthresh: false };
+                self.algorithm.on_rto(&timeout);
+            }
             _ => {}
         }
         let timeout = matches!(event, Event::Timeout);

@@ -157,12 +157,9 @@ impl CongestionControl {
         self.reduces_window && recovers
     }
 
-    /// A timeout, in fast recovery or not, with `lost` bytes marked lost before: it stands for
-    /// all of them.
-    pub(super) fn on_rto(&mut self, timeout: &RtoEvent, recovers: bool, lost: u64) {
-        let again = u32::from(self.keeps_reduction(recovers));
-        let flight = self.reduced(timeout.flight);
-        let timeout = RtoEvent { flight, backoff: timeout.backoff + again, ..*timeout };
+    /// A timeout with `lost` bytes found to be lost before: it stands for all of them.
+    pub(super) fn on_rto(&mut self, timeout: &RtoEvent, lost: u64) {
+        let timeout = RtoEvent { flight: self.reduced(timeout.flight), ..*timeout };
         self.with_controller(|congestion_control| congestion_control.on_rto(&timeout));
         self.lost_reported = lost;
     }

@@ -25,15 +25,13 @@ impl<P: Payload> Sender<P> {
         let flight = self.buffer.flight().saturating_sub(gone);
         let (anew, recovers) = (!self.episode.is_timeout(), self.episode.is_fast());
         let backoff = self.episode.begin_timeout(self.buffer.una(), self.buffer.next());
-        self.congestion_control.on_rto(
-            &RtoEvent { now, flight, backoff },
-            recovers,
-            self.board.bytes_lost(),
-        );
+        let keeps_ssthresh = self.congestion_control.keeps_reduction(recovers);
+        let timeout = RtoEvent { now, flight, backoff, keeps_ssthresh };
+        self.congestion_control.on_rto(&timeout, self.board.bytes_lost());
         self.note_reduction();
         // Without a reduction of its own there is none to undo: what shows this timeout to be
         // needless says nothing of the loss before it.
-        let reduces = anew && !self.congestion_control.keeps_reduction(recovers);
+        let reduces = anew && !keeps_ssthresh;
         if reduces {
             self.spurious.suspect();
         }

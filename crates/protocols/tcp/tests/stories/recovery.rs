@@ -1,7 +1,9 @@
 //! Slow start, fast retransmit and fast recovery without SACK.
 
 use crate::script::{Script, config};
+use fairwave_cc::TcpAvConfig;
 use fairwave_tcp::{Config, Event};
+use fairwave_units::BitRate;
 
 /// RFC 5681 section 3.1: a segment more for every segment acknowledged.
 #[test]
@@ -102,4 +104,33 @@ fn until_third_duplicate(congestion_control: &'static str) -> Script {
     assert_eq!(script.ssthresh_segments(), 5);
     assert_eq!(script.window_segments(), 5 + 3);
     script
+}
+
+/// Linux leaves ssthresh as the recovery made it where a timeout replaces that, although this is
+/// the segment's first timeout, and no second in a row (`tcp_enter_loss`).
+#[test]
+fn a_timeout_in_recovery_is_no_second_in_a_row() {
+    let target = Some(BitRate::mbps(8));
+    let av = TcpAvConfig { target, floor_at_reno: true, ..TcpAvConfig::DEFAULT };
+    let few = Config { initial_window_segments: 3, reduce_window: true, ..config() };
+    let config = Config { av, sack: true, ..few };
+    let (mut script, sent) = Script::sending(config, "tcp-av", 60);
+    assert_eq!(sent, [0, 1, 2]);
+    while script.end.stats().timeouts == 0 {
+        script.after(100);
+    }
+    for n in 1..200 {
+        script.write(1);
+        script.ack(n);
+    }
+    for n in 0..3 {
+        script.ack_sack(199, &[(200, 201 + n)]);
+    }
+    assert_eq!(script.end.stats().fast_recoveries, 1);
+    let ssthresh = script.ssthresh_segments();
+    assert!(ssthresh > 4, "{ssthresh}");
+    while script.end.stats().timeouts == 1 {
+        script.after(100);
+    }
+    assert_eq!(script.ssthresh_segments(), ssthresh);
 }
