@@ -19,8 +19,7 @@ class Reno(fw.cc.Controller):
         self.reduced = None
 
     def on_ack(self, ack):
-        if self.reduced is not None and ack.una >= self.reduced[0]:
-            self.reduced = None
+        self.acknowledge(ack.una)
         if ack.in_recovery or not ack.cwnd_limited or ack.acked == 0:
             return
         if self.cwnd < self.ssthresh:
@@ -34,12 +33,14 @@ class Reno(fw.cc.Controller):
             self.cwnd += self.mss
 
     def on_loss(self, loss):
+        self.acknowledge(loss.una)
         if self.reduced is None or not self.reduced[1]:
             self.lower(loss.flight // 2)
         self.reduced = (loss.next, False)
         self.cwnd = self.ssthresh
 
     def on_ecn(self, loss):
+        self.acknowledge(loss.una)
         if self.reduced is None:
             self.on_loss(loss)
             self.undo = None
@@ -61,6 +62,10 @@ class Reno(fw.cc.Controller):
     def on_idle_restart(self, idle_ns):
         self.cwnd = min(self.cwnd, self.initial_window)
         self.credit = 0
+
+    def acknowledge(self, una):
+        if self.reduced is not None and una >= self.reduced[0]:
+            self.reduced = None
 
     def lower(self, target):
         self.undo = (self.cwnd, self.ssthresh)

@@ -118,6 +118,13 @@ FW_INLINE void fw_compound_steer(struct fw_compound *compound, u64 base, u64 rtt
 		w->dwnd = fw_add32(w->dwnd, fw_compound_gain(win, compound->mss));
 }
 
+/* Ends the reduction whose window of data is acknowledged. */
+FW_INLINE void fw_compound_acknowledge(struct fw_compound *compound, u64 una)
+{
+	if (compound->answered && una >= compound->answered_until)
+		compound->answered = 0;
+}
+
 /* Ends the round if this ACK acknowledges its last byte. */
 FW_INLINE void fw_compound_end_round(struct fw_compound *compound, const struct fw_ack *ack)
 {
@@ -180,8 +187,7 @@ FW_INLINE void fw_compound_on_ack(struct fw_compound *compound, const struct fw_
 {
 	struct fw_windows *w = &compound->windows;
 
-	if (compound->answered && ack->una >= compound->answered_until)
-		compound->answered = 0;
+	fw_compound_acknowledge(compound, ack->una);
 	fw_delay_sample(&compound->delay, ack);
 	fw_compound_end_round(compound, ack);
 	if (ack->in_recovery || !ack->cwnd_limited || !ack->acked)
@@ -220,6 +226,7 @@ FW_INLINE void fw_compound_on_rto(struct fw_compound *compound, const struct fw_
 
 FW_INLINE void fw_compound_on_ecn(struct fw_compound *compound, const struct fw_loss *loss)
 {
+	fw_compound_acknowledge(compound, loss->una);
 	if (compound->answered)
 		return;
 	fw_compound_on_loss(compound, loss);

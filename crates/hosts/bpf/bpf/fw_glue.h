@@ -279,6 +279,7 @@ FW_SECTION("struct_ops/fw_set_state") int fw_set_state(u64 *ctx)
 		return 0;
 	}
 	loss.flight = tp->snd_nxt - tp->snd_una;
+	loss.una = c->una;
 	loss.next = c->una + (tp->snd_nxt - c->snd_una);
 	if (state == TCP_CA_Loss) {
 		rto.flight = fw_sub32(loss.flight, fw_mul32(tp->sacked_out, c->mss));

@@ -38,6 +38,7 @@ struct fw_ack {
 
 /* cc::LossEvent. */
 struct fw_loss {
+	u64 una;
 	u64 next;
 	u32 flight;
 };
@@ -139,11 +140,17 @@ FW_INLINE void fw_reno_lower(struct fw_reno *reno, u32 target)
 	reno->growth.credit = 0;
 }
 
+/* Ends the reduction whose window of data is acknowledged. */
+FW_INLINE void fw_reno_acknowledge(struct fw_reno *reno, u64 una)
+{
+	if (reno->reduced && una >= reno->reduced_until)
+		reno->reduced = FW_NOT_REDUCED;
+}
+
 /* Whether this ACK may increase the window. */
 FW_INLINE int fw_reno_may_grow(struct fw_reno *reno, const struct fw_ack *ack)
 {
-	if (reno->reduced && ack->una >= reno->reduced_until)
-		reno->reduced = FW_NOT_REDUCED;
+	fw_reno_acknowledge(reno, ack->una);
 	return !ack->in_recovery && ack->cwnd_limited && ack->acked > 0;
 }
 
@@ -171,8 +178,10 @@ FW_INLINE void fw_reno_limit_ssthresh(struct fw_reno *reno, u32 most)
 /* Handles a loss with the new window `target`. Returns whether the window was reduced for it. */
 FW_INLINE int fw_reno_loss_to(struct fw_reno *reno, const struct fw_loss *loss, u32 target)
 {
-	int lowers = reno->reduced != FW_REDUCED_BY_MARK;
+	int lowers;
 
+	fw_reno_acknowledge(reno, loss->una);
+	lowers = reno->reduced != FW_REDUCED_BY_MARK;
 	if (lowers)
 		fw_reno_lower(reno, target);
 	reno->reduced = FW_REDUCED_BY_LOSS;
@@ -184,6 +193,7 @@ FW_INLINE int fw_reno_loss_to(struct fw_reno *reno, const struct fw_loss *loss, 
 /* As fw_reno_loss_to for a CE mark, which has no effect in a window that was already reduced. */
 FW_INLINE int fw_reno_mark_to(struct fw_reno *reno, const struct fw_loss *loss, u32 target)
 {
+	fw_reno_acknowledge(reno, loss->una);
 	if (reno->reduced)
 		return 0;
 	fw_reno_loss_to(reno, loss, target);

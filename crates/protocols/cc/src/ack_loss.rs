@@ -147,7 +147,8 @@ impl<C: Controller> AckLoss<C> {
             self.round = Round { answered: ack.in_recovery, hold_off, ..Round::until(ack.next) };
         }
         if react {
-            let loss = LossEvent { now: ack.now, flight: ack.flight, next: ack.next };
+            let AckEvent { now, flight, una, next, .. } = *ack;
+            let loss = LossEvent { now, flight, una, next };
             let part = match self.config.response {
                 Response::Whole => Fraction::WHOLE,
                 Response::Share => self.share.part(),

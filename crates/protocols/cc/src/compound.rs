@@ -131,6 +131,11 @@ impl Compound {
         self.windows.cwnd < self.windows.loss_ssthresh
     }
 
+    /// Ends the reduction whose window of data is acknowledged.
+    fn acknowledge(&mut self, una: u64) {
+        self.answered_until = self.answered_until.filter(|until| una < *until);
+    }
+
     /// Ends the round if this ACK does.
     fn end_round(&mut self, ack: &AckEvent) {
         let Some(over) = self.delay.end_round(ack) else { return };
@@ -209,9 +214,7 @@ impl Controller for Compound {
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
-        if self.answered_until.is_some_and(|until| ack.una >= until) {
-            self.answered_until = None;
-        }
+        self.acknowledge(ack.una);
         self.delay.sample(ack);
         self.end_round(ack);
         if ack.in_recovery || !ack.cwnd_limited || ack.acked == 0 {
@@ -246,6 +249,7 @@ impl Controller for Compound {
     }
 
     fn on_ecn(&mut self, loss: &LossEvent) {
+        self.acknowledge(loss.una);
         if self.answered_until.is_none() {
             self.on_loss(loss);
             self.undo = None;

@@ -105,6 +105,9 @@ pub struct LossEvent {
     /// FlightSize of RFC 5681 in bytes at that moment: sent and not cumulatively acknowledged. A
     /// stack may give the congestion window in its place (Linux).
     pub flight: u32,
+    /// As [`AckEvent::una`], by the ACK that showed it: [`Controller::on_ack`] may follow for that
+    /// ACK. A reduction is over whose `next` is not above.
+    pub una: u64,
     /// As [`AckEvent::next`]: losses below this offset belong to the same event.
     pub next: u64,
 }

@@ -227,7 +227,7 @@ mod tests {
     fn the_laws_that_hear_of_lost_acks_lower_their_window_and_the_others_do_not() {
         for algorithm in ALL {
             let mut controller = (algorithm.build)(INITIAL);
-            let loss = LossEvent { now: Instant::ZERO, flight: 4_380, next: 0 };
+            let loss = LossEvent { now: Instant::ZERO, flight: 4_380, una: 0, next: 0 };
             controller.on_ack_loss(&loss, Fraction::WHOLE);
             assert_eq!(
                 controller.cwnd() < 4_380,
@@ -243,7 +243,7 @@ mod tests {
         for algorithm in ALL.iter().filter(|algorithm| algorithm.reacts_to_ack_loss) {
             let lowered = |part| {
                 let mut controller = (algorithm.build)(Initial { cwnd: 100_000, ..INITIAL });
-                let loss = LossEvent { now: Instant::ZERO, flight: 100_000, next: 0 };
+                let loss = LossEvent { now: Instant::ZERO, flight: 100_000, una: 0, next: 0 };
                 controller.on_ack_loss(&loss, part);
                 100_000 - controller.cwnd()
             };

@@ -51,11 +51,14 @@ impl Reno {
         self.growth.restart();
     }
 
+    /// Ends the reduction whose window of data is acknowledged.
+    fn acknowledge(&mut self, una: u64) {
+        self.reduced = self.reduced.filter(|reduction| una < reduction.until);
+    }
+
     /// Whether this ACK may widen the window.
     pub(crate) fn may_grow(&mut self, ack: &AckEvent) -> bool {
-        if self.reduced.is_some_and(|reduction| ack.una >= reduction.until) {
-            self.reduced = None;
-        }
+        self.acknowledge(ack.una);
         !ack.in_recovery && ack.cwnd_limited && ack.acked > 0
     }
 
@@ -91,6 +94,7 @@ impl Reno {
     /// algorithm's own; returns whether the window was reduced. A window already reduced for a mark
     /// stays: one reaction per window (RFC 3168 section 6.1.2).
     pub(crate) fn loss_to(&mut self, loss: &LossEvent, target: u32) -> bool {
+        self.acknowledge(loss.una);
         let lowers = !self.reduced.is_some_and(|reduction| reduction.by_mark);
         if lowers {
             self.lower(target);
@@ -102,6 +106,7 @@ impl Reno {
 
     /// As [`Reno::loss_to`] for a mark, which is not granted in any window already reduced.
     pub(crate) fn mark_to(&mut self, loss: &LossEvent, target: u32) -> bool {
+        self.acknowledge(loss.una);
         if self.reduced.is_some() {
             return false;
         }

@@ -87,6 +87,8 @@ pub(crate) struct LossEvent {
     now_ns: u64,
     /// Bytes sent and not cumulatively acknowledged.
     flight: u32,
+    /// Stream offset of the first unacknowledged byte.
+    una: u64,
     /// Stream offset of the next new byte: losses below it belong to the same event.
     next: u64,
 }
@@ -145,7 +147,8 @@ impl From<&cc::AckEvent> for AckEvent {
 
 impl From<&cc::LossEvent> for LossEvent {
     fn from(loss: &cc::LossEvent) -> Self {
-        Self { now_ns: loss.now.as_nanos(), flight: loss.flight, next: loss.next }
+        let cc::LossEvent { now, flight, una, next } = *loss;
+        Self { now_ns: now.as_nanos(), flight, una, next }
     }
 }
 

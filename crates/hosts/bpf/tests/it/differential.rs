@@ -55,7 +55,10 @@ impl Event {
             Self::Ecn(loss) => algorithm.on_ecn(loss),
             Self::Spurious => algorithm.on_spurious(Instant::ZERO),
             Self::AckLoss(part) => {
-                algorithm.on_ack_loss(&LossEvent { now: Instant::ZERO, flight: 0, next: 0 }, *part);
+                algorithm.on_ack_loss(
+                    &LossEvent { now: Instant::ZERO, flight: 0, una: 0, next: 0 },
+                    *part,
+                );
             }
             Self::Idle(idle) => algorithm.on_idle_restart(*idle),
         }
@@ -81,7 +84,7 @@ impl Event {
             }
             Self::Loss(loss) | Self::Ecn(loss) => {
                 row[0] = if matches!(self, Self::Loss(_)) { 1 } else { 3 };
-                (row[4], row[14]) = (loss.next, u64::from(loss.flight));
+                (row[3], row[4], row[14]) = (loss.una, loss.next, u64::from(loss.flight));
             }
             Self::Rto(rto) => {
                 (row[0], row[14], row[15]) = (2, rto.flight.into(), rto.backoff.into());
@@ -220,7 +223,7 @@ impl Connection {
         } else {
             any32(random)
         };
-        let loss = LossEvent { now, flight, next };
+        let loss = LossEvent { now, flight, una: self.una, next };
         match random.below(400) {
             0..4 => Event::Loss(loss),
             4 => {

@@ -391,7 +391,7 @@ static void apply(const struct event *e)
 		.covers_retransmission = e->covers_retransmission,
 		.has_echo_gap = e->has_echo_gap, .echo_gap = e->echo_gap,
 	};
-	struct fw_loss loss = { .next = e->next, .flight = e->flight };
+	struct fw_loss loss = { .una = e->una, .next = e->next, .flight = e->flight };
 	struct fw_rto rto = {
 		.flight = e->flight, .backoff = e->backoff, .keeps_ssthresh = e->keeps_ssthresh,
 	};

@@ -132,7 +132,12 @@ fn acks_that_fill_holes_are_not_counted() {
 fn a_round_that_lost_data_too_is_answered_once() {
     let mut link = Link::new(Stride::Literal, 1);
     link.round(&[2; 16]);
-    link.algorithm.on_loss(&LossEvent { now: Instant::ZERO, flight: 64_000, next: link.una });
+    link.algorithm.on_loss(&LossEvent {
+        now: Instant::ZERO,
+        flight: 64_000,
+        una: 0,
+        next: link.una,
+    });
     let after_loss = link.algorithm.ssthresh();
     link.round(&[2; 32]);
     assert_eq!(link.algorithm.ssthresh(), after_loss);
@@ -204,7 +209,12 @@ fn a_round_with_data_loss_reacts_unless_it_is_excluded() {
         let mut link =
             literal(AckLossOptions { exclude: Some(exclude), ..AckLossOptions::DEFAULT });
         link.round(&[1; 64]);
-        link.algorithm.on_loss(&LossEvent { now: Instant::ZERO, flight: 64_000, next: link.una });
+        link.algorithm.on_loss(&LossEvent {
+            now: Instant::ZERO,
+            flight: 64_000,
+            una: 0,
+            next: link.una,
+        });
         let after_loss = link.algorithm.ssthresh();
         link.round(&[2; 32]);
         link.ack(1, |_| {});
@@ -262,7 +272,7 @@ proptest! {
             una += u64::from(b * MSS);
             let mut ack = ack_at(una, b * MSS);
             ack.rtt = Some(Duration::from_micros(100_000 + draw.below(20_000)));
-            let loss = LossEvent { now: ack.now, flight: bare.cwnd(), next: ack.next };
+            let loss = LossEvent { now: ack.now, flight: bare.cwnd(), una: 0, next: ack.next };
             let (now, flight) = (ack.now, bare.cwnd());
             let rto = RtoEvent { now, flight, backoff: 1, keeps_ssthresh: false };
             for algorithm in [&mut bare as &mut dyn Controller, &mut wrapped] {

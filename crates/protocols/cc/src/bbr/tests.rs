@@ -205,7 +205,7 @@ fn a_loss_conserves_packets_for_one_round() {
     let ack = AckEvent { lost: 2 * MSS, ..path.next(1, 150) };
     path.algorithm.on_ack(&ack);
     let before = path.algorithm.cwnd();
-    path.algorithm.on_loss(&LossEvent { now: path.now, flight: 160 * MSS, next: 0 });
+    path.algorithm.on_loss(&LossEvent { now: path.now, flight: 160 * MSS, una: 0, next: 0 });
     assert_eq!((path.algorithm.cwnd(), path.algorithm.governs_recovery()), (151_000, true));
     // 148 in flight and three delivered by a segment that left before the loss.
     let early = AckEvent { in_recovery: true, lost: 5 * MSS, ..path.next(3, 148) };

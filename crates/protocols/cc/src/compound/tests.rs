@@ -129,8 +129,10 @@ fn a_lost_ack_counts_as_a_lost_segment_and_a_spurious_loss_is_undone() {
     path.lose();
     path.algorithm.on_spurious(Instant::ZERO);
     assert_eq!((path.algorithm.cwnd(), path.algorithm.dwnd()), (win, dwnd));
-    path.algorithm
-        .on_ack_loss(&LossEvent { now: Instant::ZERO, flight: 0, next: 0 }, Fraction::WHOLE);
+    path.algorithm.on_ack_loss(
+        &LossEvent { now: Instant::ZERO, flight: 0, una: 0, next: 0 },
+        Fraction::WHOLE,
+    );
     assert_eq!(path.algorithm.cwnd(), win / 2);
 }
 
@@ -179,6 +181,6 @@ impl Path {
 
     fn lose(&mut self) {
         let flight = self.algorithm.cwnd();
-        self.algorithm.on_loss(&LossEvent { now: Instant::ZERO, flight, next: self.una });
+        self.algorithm.on_loss(&LossEvent { now: Instant::ZERO, flight, una: 0, next: self.una });
     }
 }

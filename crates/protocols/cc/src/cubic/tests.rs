@@ -75,7 +75,7 @@ fn an_ack_goes_its_share_of_the_way_to_the_window_an_rtt_ahead() {
 #[test]
 fn the_reno_friendly_window_grows_by_nine_seventeenths_until_it_was_as_large_before() {
     let mut flow = Flow::new(20, u32::MAX);
-    flow.algorithm.on_loss(&LossEvent { now: Instant::ZERO, flight: 12_858, next: 0 });
+    flow.algorithm.on_loss(&LossEvent { now: Instant::ZERO, flight: 12_858, una: 0, next: 0 });
     flow.acks(16);
     assert_eq!(flow.algorithm.cwnd(), 9_000);
     flow.acks(1);
@@ -181,7 +181,7 @@ fn a_grown_delay_ends_the_first_slow_start() {
 #[test]
 fn marks_and_lost_acks_lower_the_window_as_a_loss_does() {
     let mut flow = Flow::new(100, u32::MAX);
-    let mark = LossEvent { now: Instant::ZERO, flight: 100_000, next: 1_000_000 };
+    let mark = LossEvent { now: Instant::ZERO, flight: 100_000, una: 0, next: 1_000_000 };
     flow.algorithm.on_ecn(&mark);
     flow.algorithm.on_ecn(&mark);
     flow.algorithm.on_loss(&mark);
@@ -250,7 +250,7 @@ impl Flow {
 
     fn lose(&mut self, flight_segments: u32) {
         let flight = flight_segments * MSS;
-        self.algorithm.on_loss(&LossEvent { now: self.now, flight, next: self.una });
+        self.algorithm.on_loss(&LossEvent { now: self.now, flight, una: 0, next: self.una });
     }
 
     fn plain(&self) -> AckEvent {

@@ -173,7 +173,7 @@ fn play(algorithm: &mut dyn Controller, story: &[(Step, u32, u32)]) {
 
 fn act(algorithm: &mut dyn Controller, step: Step) {
     let now = Instant::ZERO;
-    let loss = |flight| LossEvent { now, flight, next: 100_000 };
+    let loss = |flight| LossEvent { now, flight, una: 0, next: 100_000 };
     match step {
         Acks(n) => (0..n).for_each(|_| algorithm.on_ack(&ack(MSS))),
         Ack(bytes) => algorithm.on_ack(&ack(bytes)),

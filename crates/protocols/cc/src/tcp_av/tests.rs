@@ -61,7 +61,7 @@ impl Path {
     }
 
     fn loss(&self, flight: u32) -> LossEvent {
-        LossEvent { now: self.now, flight, next: self.delivered }
+        LossEvent { now: self.now, flight, una: 0, next: self.delivered }
     }
 
     /// The window after a loss with a whole window in flight.
@@ -274,7 +274,7 @@ fn nothing_is_owed_for_idle_time() {
 #[test]
 fn a_window_is_lowered_once_for_marks_and_as_asked_for_lost_acks() {
     let mut path = Path::new(180_000, config());
-    let mark = LossEvent { next: 1 << 40, ..path.loss(180_000) };
+    let mark = LossEvent { una: 0, next: 1 << 40, ..path.loss(180_000) };
     path.algorithm.on_ecn(&mark);
     path.algorithm.on_ecn(&mark);
     assert_eq!(path.algorithm.cwnd(), 100_000);
@@ -330,7 +330,7 @@ proptest! {
 
 fn report(algorithm: &mut dyn Controller, at: u64, kind: u8, bytes: u32) {
     let now = Instant::ZERO + Duration::from_millis(at);
-    let loss = LossEvent { now, flight: bytes, next: at };
+    let loss = LossEvent { now, flight: bytes, una: 0, next: at };
     let rtt = Some(Duration::from_millis(10));
     let ack = AckEvent { now, acked: bytes, rtt, cwnd_limited: true, ..AckEvent::default() };
     match kind {

@@ -42,7 +42,7 @@ impl Path {
     }
 
     fn loss(&self) -> LossEvent {
-        LossEvent { now: Instant::ZERO, flight: self.algorithm.cwnd(), next: self.una }
+        LossEvent { now: Instant::ZERO, flight: self.algorithm.cwnd(), una: 0, next: self.una }
     }
 }
 

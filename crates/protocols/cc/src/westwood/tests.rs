@@ -41,7 +41,7 @@ impl Path {
     }
 
     fn lose(&mut self) -> u32 {
-        let loss = LossEvent { now: self.now, flight: 60_000, next: self.delivered };
+        let loss = LossEvent { now: self.now, flight: 60_000, una: 0, next: self.delivered };
         self.algorithm.on_loss(&loss);
         assert_eq!(self.algorithm.cwnd(), self.algorithm.ssthresh());
         self.algorithm.cwnd()
@@ -110,7 +110,7 @@ fn an_idle_time_is_no_sample() {
 /// Lost ACKs and marks as losses (Hashimoto et al. 2008, RFC 3168 section 6.1.2).
 #[test]
 fn marks_and_lost_acks_lower_the_window_as_a_loss_does() {
-    let mark = LossEvent { now: Instant::ZERO, flight: 60_000, next: 1 << 40 };
+    let mark = LossEvent { now: Instant::ZERO, flight: 60_000, una: 0, next: 1 << 40 };
     let reported: [fn(&mut Westwood, &LossEvent); 2] = [
         |algorithm, mark| algorithm.on_ecn(mark),
         |algorithm, mark| algorithm.on_ack_loss(mark, Fraction::WHOLE),

@@ -17,7 +17,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 
 fn apply(algorithm: &mut dyn Controller, (kind, a, b, x, y, flag): Happening) {
     let now = Instant::from_nanos(x);
-    let loss = LossEvent { now, flight: a, next: y };
+    let loss = LossEvent { now, flight: a, una: 0, next: y };
     let ack = AckEvent {
         now,
         acked: a,
@@ -124,7 +124,7 @@ fn drive(
         let rtt = rate.time_for(window).max(base);
         let next = una + window;
         if window > queue {
-            algorithm.on_loss(&LossEvent { now, flight: window as u32, next });
+            algorithm.on_loss(&LossEvent { now, flight: window as u32, una: 0, next });
         }
         for part in 1..=8 {
             let acked = (window * part / 8 - window * (part - 1) / 8) as u32;
@@ -256,7 +256,7 @@ proptest! {
                 covers_retransmission: fate == 2,
                 ..AckEvent::default()
             };
-            let loss = LossEvent { now: ack.now, flight: 0, next: ack.next };
+            let loss = LossEvent { now: ack.now, flight: 0, una: 0, next: ack.next };
             let rto = RtoEvent { now: ack.now, flight: 0, backoff: 1, keeps_ssthresh: false };
             for algorithm in [&mut end_of_round, &mut pausing, &mut at_count] {
                 match fate {

@@ -147,7 +147,7 @@ impl Path {
         let segments = self.window();
         let end = self.una + u64::from(segments * MSS);
         let (now, flight) = (self.now, segments * MSS);
-        let loss = LossEvent { now, flight, next: end };
+        let loss = LossEvent { now, flight, una: 0, next: end };
         match event {
             Event::Loss | Event::NarrowLoss => self.algorithm.on_loss(&loss),
             Event::Mark => self.algorithm.on_ecn(&loss),

@@ -135,7 +135,8 @@ impl<P: Payload> Sender<P> {
     fn take_probe_ack(&mut self, now: Instant, ack: &Ack<'_>, flight: u32) {
         if self.tail.take_ack(ack) {
             let flight = self.congestion_control.reduced(flight);
-            self.congestion_control.on_loss(&LossEvent { now, flight, next: self.buffer.next() });
+            let (una, next) = (self.buffer.una(), self.buffer.next());
+            self.congestion_control.on_loss(&LossEvent { now, flight, una, next });
             self.congestion_control.on_recovery_end(now);
             self.note_reduction();
         }
@@ -143,9 +144,10 @@ impl<P: Payload> Sender<P> {
 
     /// An ACK with ECN-Echo arrived; `flight` was outstanding before it, in bytes.
     fn on_echo(&mut self, now: Instant, flight: u32) {
-        if self.marks.respond(self.buffer.una()) {
+        let (una, next) = (self.buffer.una(), self.buffer.next());
+        if self.marks.respond(una) {
             let flight = self.congestion_control.reduced(flight);
-            self.congestion_control.on_ecn(&LossEvent { now, flight, next: self.buffer.next() });
+            self.congestion_control.on_ecn(&LossEvent { now, flight, una, next });
             self.note_reduction();
         }
     }

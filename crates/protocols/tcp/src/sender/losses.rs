@@ -106,6 +106,7 @@ impl<P: Payload> Sender<P> {
         self.congestion_control.on_loss(&LossEvent {
             now,
             flight: self.congestion_control.reduced(self.flight_size()),
+            una: self.buffer.una(),
             next,
         });
         self.note_reduction();

@@ -71,6 +71,22 @@ fn marks_halve_the_window_once_and_cwr_says_so() {
     assert_eq!(script.end.stats().retransmissions, 0);
 }
 
+/// Section 6.1.2: where one ACK acknowledges all that was out at a reduction and the segment with
+/// CWR, its echo is of a new mark, and the window halves again.
+#[test]
+fn a_mark_beyond_the_reduction_halves_the_window() {
+    for algorithm in ["newreno", "cubic", "compound"] {
+        let (mut script, _) = Script::sending(with_ecn(), algorithm, 60);
+        for n in [1, 2, 3, 4, 6, 7] {
+            script.ack_ece(n);
+        }
+        let window = script.window_segments();
+        script.ack_ece(11);
+        assert_eq!(script.end.stats().ecn_responses, 2, "{algorithm}");
+        assert!(script.window_segments() < window, "{algorithm}: {window} stays");
+    }
+}
+
 /// Section 6.1.2: an ACK with the echo does not widen the window, even where it is no cause to
 /// reduce it.
 #[test]

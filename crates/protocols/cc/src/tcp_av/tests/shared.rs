@@ -76,7 +76,7 @@ impl Sender {
         let now = Instant::ZERO + Duration::from_micros(step * STEP_US);
         if self.delivered >= self.recovers_until {
             self.recovers_until = self.sent;
-            let loss = LossEvent { now, flight: self.in_flight as u32, next: self.sent };
+            let loss = LossEvent { now, flight: self.in_flight as u32, una: 0, next: self.sent };
             self.algorithm.on_loss(&loss);
         }
         self.in_flight -= bytes;
