@@ -10,6 +10,7 @@ struct Known<V> {
     key: FlowKey,
     value: V,
     seen: Instant,
+    is_silent: bool,
     /// The neighbours in the order in which flows were last seen.
     before: u32,
     after: u32,
@@ -22,6 +23,10 @@ pub(crate) struct Flows<V> {
     known: Slab<Known<V>>,
     longest_silent: u32,
     latest: u32,
+    /// The flow that follows the silent ones.
+    first_active: u32,
+    /// Flows that are silent.
+    silent: usize,
     most: usize,
 }
 
@@ -33,12 +38,15 @@ impl<V: Default> Flows<V> {
             known: Slab::new(),
             longest_silent: NONE,
             latest: NONE,
+            first_active: NONE,
+            silent: 0,
             most,
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.index.len()
+    /// Flows that are not silent.
+    pub(crate) fn active(&self) -> usize {
+        self.index.len() - self.silent
     }
 
     /// The value of a flow that is seen now; the default of a new one.
@@ -60,16 +68,24 @@ impl<V: Default> Flows<V> {
         if self.index.len() >= self.most {
             self.forget(self.longest_silent);
         }
-        let known = Known { key, value: V::default(), seen, before: NONE, after: NONE };
+        let known =
+            Known { key, value: V::default(), seen, is_silent: false, before: NONE, after: NONE };
         let number = self.known.insert(known);
         self.index.insert(key, number);
         number
     }
 
-    /// Forgets the flows that were last seen before `since`.
-    pub(crate) fn forget_silent(&mut self, since: Instant) {
-        while self.longest_silent != NONE && self.known.get(self.longest_silent).seen < since {
-            self.forget(self.longest_silent);
+    /// Takes the flows that were last seen before `since` as silent until they are seen again.
+    /// Their values stay.
+    pub(crate) fn mark_silent(&mut self, since: Instant) {
+        while self.first_active != NONE {
+            let known = self.known.get_mut(self.first_active);
+            if known.seen >= since {
+                break;
+            }
+            known.is_silent = true;
+            self.silent += 1;
+            self.first_active = known.after;
         }
     }
 
@@ -86,12 +102,20 @@ impl<V: Default> Flows<V> {
             before => self.known.get_mut(before).after = number,
         }
         self.latest = number;
+        if self.first_active == NONE {
+            self.first_active = number;
+        }
         let known = self.known.get_mut(number);
         (known.before, known.after) = (before, NONE);
     }
 
     fn unlink(&mut self, number: u32) {
-        let &Known { before, after, .. } = self.known.get(number);
+        let known = self.known.get_mut(number);
+        let (before, after) = (known.before, known.after);
+        self.silent -= usize::from(core::mem::take(&mut known.is_silent));
+        if self.first_active == number {
+            self.first_active = after;
+        }
         match before {
             NONE => self.longest_silent = after,
             before => self.known.get_mut(before).after = after,
@@ -122,21 +146,24 @@ mod tests {
         *flows.seen(key(2), at(2)) = 20;
         assert_eq!(*flows.seen(key(1), at(3)), 10);
         *flows.seen(key(3), at(4)) = 30;
-        assert_eq!((flows.len(), *flows.seen(key(1), at(5))), (2, 10));
+        assert_eq!((flows.active(), *flows.seen(key(1), at(5))), (2, 10));
         assert_eq!(*flows.seen(key(2), at(6)), 0, "it was forgotten");
     }
 
     #[test]
-    fn silence_ends_a_flow() {
-        let mut flows: Flows<u32> = Flows::new(10);
+    fn silent_flows_do_not_count_and_keep_their_values() {
+        let mut flows: Flows<u32> = Flows::new(5);
         for i in 1..=5 {
-            flows.seen(key(i), at(u64::from(i)));
+            *flows.seen(key(i), at(u64::from(i))) = u32::from(i);
         }
         flows.seen(key(1), at(6));
-        flows.forget_silent(at(4));
-        assert_eq!(flows.len(), 3, "4, 5 and the refreshed 1");
-        flows.forget_silent(at(7));
-        assert_eq!(flows.len(), 0);
-        assert_eq!(*flows.seen(key(9), at(8)), 0);
+        flows.mark_silent(at(4));
+        assert_eq!(flows.active(), 3, "4, 5 and the refreshed 1");
+        assert_eq!((*flows.seen(key(2), at(6)), flows.active()), (2, 4));
+        flows.mark_silent(at(7));
+        assert_eq!(flows.active(), 0);
+        assert_eq!((*flows.seen(key(9), at(8)), flows.active()), (0, 1), "in place of 3");
+        assert_eq!((*flows.seen(key(3), at(9)), flows.active()), (0, 2), "in place of 4");
+        assert_eq!((*flows.seen(key(1), at(9)), flows.active()), (1, 3));
     }
 }

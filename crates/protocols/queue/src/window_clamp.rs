@@ -16,9 +16,10 @@ const DEFAULT_MSS: u16 = 536;
 /// in both directions, to min(w, floor(B/n)) segments for n connections, so that all of them
 /// together cannot fill it.
 ///
-/// A connection counts from its first packet until it was silent for `idle`. Where n exceeds B,
-/// everybody gets one segment. The window's scale is known from the SYNs (RFC 7323 section
-/// 2.2); where they were not seen, the window is left alone.
+/// A connection counts from its first packet until it was silent for `idle`, and again when it
+/// continues. Where n exceeds B, everybody gets one segment. The window's scale is known from the
+/// SYNs (RFC 7323 section 2.2); where they were not seen, or were those of the connection silent
+/// for longest of 4096, the window is left alone.
 #[derive(Clone, Debug)]
 pub struct WindowClamp<T> {
     queue: DropTail<T>,
@@ -49,7 +50,7 @@ impl<T: Item> WindowClamp<T> {
         let Some(segment) = item.tcp() else { return };
         let (key, side) = connection(item.flow());
         let since = now.since(Instant::ZERO).saturating_sub(self.idle);
-        self.connections.forget_silent(Instant::ZERO + since);
+        self.connections.mark_silent(Instant::ZERO + since);
         let connection = self.connections.seen(key, now);
         if segment.header.flags.syn {
             connection.0[side] = Some(Syn::of(segment));
@@ -59,7 +60,7 @@ impl<T: Item> WindowClamp<T> {
         if !segment.header.flags.ack {
             return;
         }
-        let count = self.connections.len() as u64;
+        let count = self.connections.active() as u64;
         if let Some(max_window) = both.max_window(side, self.limit, count) {
             item.clamp_window(max_window);
         }

@@ -214,6 +214,18 @@ fn connections_that_fall_silent_leave_their_share() {
     assert_eq!(window(&mut queue, ms(10_001), 0, false), 20_000, "the others fell silent");
 }
 
+/// A connection that was silent does not count, but is clamped when it continues.
+#[test]
+fn a_connection_that_was_silent_is_clamped_again() {
+    let mut queue = clamp(20);
+    for flow in 0..2 {
+        queue.beside(NOW, &mut syn(flow, false, 1000, None));
+        queue.beside(NOW, &mut syn(flow, true, 1000, None));
+    }
+    assert_eq!(window(&mut queue, ms(11_000), 0, false), 20_000);
+    assert_eq!(window(&mut queue, ms(11_001), 1, false), 10_000);
+}
+
 #[test]
 fn more_connections_than_packets_get_a_segment_each() {
     let mut queue = clamp(2);
