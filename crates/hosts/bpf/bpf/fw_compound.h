@@ -35,7 +35,7 @@ struct fw_windows {
 
 struct fw_compound {
 	struct fw_delay delay;
-	u64 answered_until;
+	u64 reduced_until;
 	u32 mss;
 	u32 initial_window;
 	struct fw_growth growth;
@@ -44,7 +44,7 @@ struct fw_compound {
 	u32 reno_diff;
 	u8 has_reno_diff;
 	u8 has_undo;
-	u8 answered;
+	u8 reduced; /* enum fw_reduced */
 };
 
 FW_INLINE void fw_delay_sample(struct fw_delay *delay, const struct fw_ack *ack)
@@ -121,8 +121,8 @@ FW_INLINE void fw_compound_steer(struct fw_compound *compound, u64 base, u64 rtt
 /* Ends the reduction whose window of data is acknowledged. */
 FW_INLINE void fw_compound_acknowledge(struct fw_compound *compound, u64 una)
 {
-	if (compound->answered && una >= compound->answered_until)
-		compound->answered = 0;
+	if (compound->reduced && una >= compound->reduced_until)
+		compound->reduced = FW_NOT_REDUCED;
 }
 
 /* Ends the round if this ACK acknowledges its last byte. */
@@ -202,11 +202,19 @@ FW_INLINE void fw_compound_on_ack(struct fw_compound *compound, const struct fw_
 
 FW_INLINE void fw_compound_on_loss(struct fw_compound *compound, const struct fw_loss *loss)
 {
-	compound->undo = compound->windows;
-	compound->has_undo = 1;
-	fw_compound_reduce(compound, (struct fw_fraction){ 1, 1 });
-	compound->answered = 1;
-	compound->answered_until = loss->next;
+	struct fw_windows *w = &compound->windows;
+
+	fw_compound_acknowledge(compound, loss->una);
+	if (compound->reduced == FW_REDUCED_BY_MARK) {
+		w->cwnd = w->loss_ssthresh;
+		w->dwnd = fw_sub32(w->ssthresh, w->loss_ssthresh);
+	} else {
+		compound->undo = *w;
+		compound->has_undo = 1;
+		fw_compound_reduce(compound, (struct fw_fraction){ 1, 1 });
+	}
+	compound->reduced = FW_REDUCED_BY_LOSS;
+	compound->reduced_until = loss->next;
 }
 
 FW_INLINE void fw_compound_on_rto(struct fw_compound *compound, const struct fw_rto *rto)
@@ -221,16 +229,17 @@ FW_INLINE void fw_compound_on_rto(struct fw_compound *compound, const struct fw_
 	}
 	fw_compound_forget(compound);
 	w->cwnd = compound->mss;
-	compound->answered = 0;
+	compound->reduced = FW_NOT_REDUCED;
 }
 
 FW_INLINE void fw_compound_on_ecn(struct fw_compound *compound, const struct fw_loss *loss)
 {
 	fw_compound_acknowledge(compound, loss->una);
-	if (compound->answered)
+	if (compound->reduced)
 		return;
 	fw_compound_on_loss(compound, loss);
 	compound->has_undo = 0;
+	compound->reduced = FW_REDUCED_BY_MARK;
 }
 
 FW_INLINE void fw_compound_on_spurious(struct fw_compound *compound)
@@ -238,7 +247,7 @@ FW_INLINE void fw_compound_on_spurious(struct fw_compound *compound)
 	if (!compound->has_undo)
 		return;
 	compound->has_undo = 0;
-	compound->answered = 0;
+	compound->reduced = FW_NOT_REDUCED;
 	if (fw_add32(compound->undo.cwnd, compound->undo.dwnd) > fw_compound_cwnd(compound))
 		compound->windows = compound->undo;
 }

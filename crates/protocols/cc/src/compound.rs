@@ -12,6 +12,7 @@
 
 use crate::delay::{Delay, backlog};
 use crate::growth::Growth;
+use crate::reno::Reduction;
 use crate::{AckEvent, Controller, Fraction, Initial, LossEvent, RtoEvent};
 use fairwave_units::{Duration, Instant};
 
@@ -71,8 +72,7 @@ pub struct Compound {
     /// Backlog of the loss part in bytes, as of the last round; used once by the next loss.
     reno_diff: Option<u32>,
     undo: Option<Windows>,
-    /// End of the window of data for which a mark has caused a reduction.
-    answered_until: Option<u64>,
+    reduced: Option<Reduction>,
 }
 
 /// State that a spurious loss must restore. Bytes.
@@ -113,7 +113,7 @@ impl Compound {
             delay: Delay::default(),
             reno_diff: None,
             undo: None,
-            answered_until: None,
+            reduced: None,
         }
     }
 
@@ -133,7 +133,7 @@ impl Compound {
 
     /// Ends the reduction whose window of data is acknowledged.
     fn acknowledge(&mut self, una: u64) {
-        self.answered_until = self.answered_until.filter(|until| una < *until);
+        self.reduced = self.reduced.filter(|reduction| una < reduction.until);
     }
 
     /// Ends the round if this ACK does.
@@ -230,10 +230,19 @@ impl Controller for Compound {
 
     /// `(1 - beta) * win`. The algorithm controls the window, so it and not FlightSize is reduced;
     /// it only grows while it is the limit, which keeps the two close.
+    /// After a mark in the same window there is no second reduction (RFC 3168 section 6.1.2).
     fn on_loss(&mut self, loss: &LossEvent) {
-        self.undo = Some(self.windows);
-        self.reduce(Fraction::WHOLE);
-        self.answered_until = Some(loss.next);
+        self.acknowledge(loss.una);
+        if self.reduced.is_some_and(|reduction| reduction.by_mark) {
+            // Recovery begins with ssthresh as the window: growth since the mark is void.
+            let w = &mut self.windows;
+            w.cwnd = w.loss_ssthresh;
+            w.dwnd = w.ssthresh.saturating_sub(w.loss_ssthresh);
+        } else {
+            self.undo = Some(self.windows);
+            self.reduce(Fraction::WHOLE);
+        }
+        self.reduced = Some(Reduction { until: loss.next, by_mark: false });
     }
 
     fn on_rto(&mut self, rto: &RtoEvent) {
@@ -245,20 +254,21 @@ impl Controller for Compound {
         }
         self.forget();
         self.windows.cwnd = self.mss;
-        self.answered_until = None;
+        self.reduced = None;
     }
 
     fn on_ecn(&mut self, loss: &LossEvent) {
         self.acknowledge(loss.una);
-        if self.answered_until.is_none() {
+        if self.reduced.is_none() {
             self.on_loss(loss);
             self.undo = None;
+            self.reduced = Some(Reduction { until: loss.next, by_mark: true });
         }
     }
 
     fn on_spurious(&mut self, _now: Instant) {
         let Some(before) = self.undo.take() else { return };
-        self.answered_until = None;
+        self.reduced = None;
         if before.cwnd.saturating_add(before.dwnd) > self.cwnd() {
             self.windows = before;
         }

@@ -23,9 +23,9 @@ pub struct Reno {
 
 /// A reduction that covers the window of data ending at `until`.
 #[derive(Clone, Copy, Debug)]
-struct Reduction {
-    until: u64,
-    by_mark: bool,
+pub(crate) struct Reduction {
+    pub(crate) until: u64,
+    pub(crate) by_mark: bool,
 }
 
 impl Reno {

@@ -76,6 +76,15 @@ static void show_growth(const struct fw_growth *growth)
 	       growth->limit_segments, truth(growth->byte_counting), growth->credit);
 }
 
+static void show_reduction(u32 reduced, u64 until)
+{
+	if (reduced)
+		printf(", reduced: Some(Reduction { until: %llu, by_mark: %s })", until,
+		       truth(reduced == FW_REDUCED_BY_MARK));
+	else
+		printf(", reduced: None");
+}
+
 static void show_reno(const struct fw_reno *r)
 {
 	printf("Reno { mss: %u, initial_window: %u, cwnd: %u, ssthresh: %u, growth: ", r->mss,
@@ -85,11 +94,8 @@ static void show_reno(const struct fw_reno *r)
 		printf(", undo: Some((%u, %u))", r->undo_cwnd, r->undo_ssthresh);
 	else
 		printf(", undo: None");
-	if (r->reduced)
-		printf(", reduced: Some(Reduction { until: %llu, by_mark: %s }) }",
-		       r->reduced_until, truth(r->reduced == FW_REDUCED_BY_MARK));
-	else
-		printf(", reduced: None }");
+	show_reduction(r->reduced, r->reduced_until);
+	printf(" }");
 }
 
 static void show_memory(const struct fw_memory *m, u32 mss)
@@ -181,8 +187,7 @@ static void show_compound(const struct fw_compound *c)
 	} else {
 		printf("None");
 	}
-	printf(", answered_until: ");
-	option("", c->answered, c->answered_until);
+	show_reduction(c->reduced, c->reduced_until);
 	printf(" }");
 }
 

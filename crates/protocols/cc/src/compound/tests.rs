@@ -63,6 +63,28 @@ fn rounds_losses_and_timeouts_follow_the_law() {
     );
 }
 
+/// RFC 3168 section 6.1.2: one reaction for each window, be it to a mark or to a loss.
+#[test]
+fn a_loss_after_a_mark_in_the_same_window_lowers_nothing_further() {
+    let mut path = Path::new(256, 0);
+    path.round(BASE);
+    path.round(BASE);
+    let win = path.algorithm.cwnd();
+    let next = path.una + u64::from(win);
+    let event = LossEvent { now: Instant::ZERO, flight: win, una: 0, next };
+    path.algorithm.on_ecn(&event);
+    let lowered = path.algorithm.cwnd();
+    assert_eq!(lowered, win - win / 2);
+    path.algorithm.on_loss(&event);
+    assert_eq!((path.algorithm.cwnd(), path.algorithm.ssthresh()), (lowered, lowered));
+    // The next window's loss is another.
+    path.una = next;
+    path.round(BASE);
+    let win = path.algorithm.cwnd();
+    path.lose();
+    assert_eq!(path.algorithm.cwnd(), win - win / 2);
+}
+
 #[test]
 fn gamma_follows_the_loss_parts_own_backlog() {
     let mut path = Path::new(40, 0);
