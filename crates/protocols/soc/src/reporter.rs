@@ -239,7 +239,9 @@ impl Reporter {
         // On the grid of the first interval, however late the call: intervals do not drift.
         self.end += self.config.interval * (passed + 1);
         debug_assert!(self.end > now, "the interval ends at {:?}", self.end);
-        self.waiting = soc.map(|soc| Waiting { soc, made: now, until: now + self.config.hold });
+        // A wait beyond the interval would leave the next one open, and its end due all the time.
+        let until = (now + self.config.hold).min(self.end);
+        self.waiting = soc.map(|soc| Waiting { soc, made: now, until });
     }
 
     fn release_if_due(&mut self, now: Instant) {

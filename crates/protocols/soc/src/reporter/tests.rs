@@ -106,6 +106,18 @@ fn a_late_wake_skips_what_is_past() {
     assert_eq!(reporter.deadline(), Some(ms(1200)));
 }
 
+/// A report of a late wake-up waits no longer than its interval: the next is due then.
+#[test]
+fn a_late_report_does_not_wait_into_the_next_interval() {
+    let mut reporter = reporter(config());
+    reporter.handle(ms(1), ReporterInput::Snr(Db(5.0)));
+    reporter.wake(ms(1160));
+    assert_eq!(reporter.deadline(), Some(ms(1200)));
+    reporter.wake(ms(1200));
+    assert!(matches!(reporter.poll(ms(1200)), Some(Sent::Alone(_))));
+    assert_eq!(reporter.deadline(), Some(ms(1400)));
+}
+
 #[test]
 fn intervals_out_of_bounds_are_refused() {
     let refused = |interval: u64, hold: u64| {
