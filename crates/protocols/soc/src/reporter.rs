@@ -103,8 +103,8 @@ pub enum ReporterInput {
     DataLeaves(EtherType),
     /// The station has this IPv4 address from now on; unspecified if it has none.
     Address(Ipv4Addr),
-    /// The station is associated with another access point now: samples of the one before say
-    /// nothing about this one.
+    /// The station is associated with another access point now: samples of the one before, and a
+    /// report of them that waits, say nothing about this one.
     Roamed,
 }
 
@@ -267,6 +267,7 @@ impl Machine for Reporter {
             ReporterInput::Roamed => {
                 self.filter = self.config.filter.build();
                 self.samples = 0;
+                self.waiting = None;
             }
         }
     }

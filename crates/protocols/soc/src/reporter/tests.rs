@@ -118,6 +118,16 @@ fn a_late_report_does_not_wait_into_the_next_interval() {
     assert_eq!(reporter.deadline(), Some(ms(1400)));
 }
 
+/// A report about the access point before says nothing to the new one.
+#[test]
+fn a_roam_discards_the_waiting_report() {
+    let snr = |db| ReporterInput::Snr(Db(db));
+    let inputs = [(10, snr(40.0)), (210, ReporterInput::Roamed), (310, snr(10.0))];
+    let sent = run(config(), &inputs, 500);
+    let levels: Vec<i16> = sent.iter().map(|(_, report)| report.soc.0).collect();
+    assert_eq!(levels, [1_000]);
+}
+
 #[test]
 fn intervals_out_of_bounds_are_refused() {
     let refused = |interval: u64, hold: u64| {
