@@ -47,9 +47,15 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Returns to LISTEN after a passive open was refused (RFC 9293 section 3.10.7.4, SYN-RECEIVED
-    /// and RST).
+    /// and RST). After a close there is no listener to return to (section 3.10.4).
     pub(super) fn return_to_listen(&mut self) {
+        if self.close_requested {
+            return self.end(Event::Closed);
+        }
         self.state = State::Listen;
+        if self.syn.learned_port {
+            self.config.remote_port = 0;
+        }
         self.tx.start_over(&self.config);
         self.rx = Receiver::new(&self.config);
         self.syn = Syn::default();
@@ -68,6 +74,7 @@ impl<P: Payload> Connection<P> {
         } else if header.flags.syn {
             if self.config.remote_port == 0 {
                 self.config.remote_port = header.source_port;
+                self.syn.learned_port = true;
             }
             self.agree(now, header);
             self.state = State::SynReceived;

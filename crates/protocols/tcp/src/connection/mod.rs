@@ -173,6 +173,8 @@ struct Syn {
     /// Time at which the latest left.
     sent: Option<Instant>,
     retransmissions: u32,
+    /// A listener for peers of any port learned this one's from its SYN.
+    learned_port: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -62,6 +62,41 @@ fn a_listener_waits_for_a_real_peer() {
     assert_eq!(script.end.state(), State::Established);
 }
 
+/// A listener for any peer takes the next one after a reset, whatever its port.
+#[test]
+fn a_reset_listener_takes_a_peer_of_another_port() {
+    for (configured, source) in [(0, 40), (2, 2)] {
+        let mut script = Script::new(Config { remote_port: configured, ..config() }, "newreno");
+        script.input(Input::Listen);
+        let syn = |port| {
+            let mut syn = script.header(SYN);
+            (syn.seq, syn.source_port) = (IRS, port);
+            syn
+        };
+        let (first, second) = (syn(if configured == 0 { 30 } else { 2 }), syn(source));
+        script.arrive(first, 0);
+        let mut reset = script.header(RST);
+        reset.source_port = first.source_port;
+        script.arrive(reset, 0);
+        assert_eq!(script.end.config().remote_port, configured);
+        let answer = script.arrive(second, 0).remove(0).header;
+        assert_eq!((answer.flags, answer.destination_port), (SYN_ACK, source));
+    }
+}
+
+/// RFC 9293 section 3.10.4 deletes a listener that is closed: there is none to return to.
+#[test]
+fn a_reset_ends_a_listener_that_was_closed() {
+    let mut script = Script::new(config(), "newreno");
+    script.input(Input::Listen);
+    let mut syn = script.header(SYN);
+    syn.seq = IRS;
+    script.arrive(syn, 0);
+    script.input(Input::Close);
+    script.arrive(script.header(RST), 0);
+    assert_eq!((script.end.state(), &script.events[..]), (State::Closed, &[Event::Closed][..]));
+}
+
 /// RFC 9293 section 3.10.2: what is written in SYN-RECEIVED is queued until the connection is
 /// established, and section 3.10.7.4 tells the user nothing of a reset meanwhile.
 #[test]
