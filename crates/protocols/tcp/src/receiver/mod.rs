@@ -335,7 +335,7 @@ impl<P: Payload> Receiver<P> {
         let data = self.ready.copy(0, len);
         self.ready.discard(u64::from(len));
         self.read += u64::from(len);
-        self.readable_reported = !self.ready.is_empty() && self.readable_reported;
+        self.readable_reported = false;
         self.ack_now |= self.update_due() || self.is_pushed();
         self.check();
         Some(data)

@@ -56,6 +56,22 @@ fn reading_opens_a_closed_window() {
     assert_eq!(script.drain().remove(0).header.window, 2_000);
 }
 
+/// What arrives after a read is reported, whether the read took all or a part.
+#[test]
+fn data_after_a_read_is_reported() {
+    for len in [400, 5_000] {
+        let mut script = Script::established(config(), "newreno");
+        script.events.clear();
+        script.data(0);
+        script.data(1);
+        assert_eq!(script.events, [Event::Readable]);
+        script.end.read(len);
+        script.data(2);
+        script.data(3);
+        assert_eq!(script.events, [Event::Readable; 2], "after a read of {len}");
+    }
+}
+
 /// RFC 7323 section 5.3 (PAWS) and section 4.3 (which timestamp is echoed).
 #[test]
 fn old_timestamps_are_refused_and_the_right_one_is_echoed() {
