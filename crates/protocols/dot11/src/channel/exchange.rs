@@ -168,21 +168,23 @@ impl<P: Copy> Channel<P> {
     }
 
     /// Handles ended backoffs: of each radio the contender of the highest priority sends, and for
-    /// the others that is a collision (clause 10.23.2.4). Contenders come in order.
+    /// the others that is a collision (clause 10.23.2.4), unless none of the radio can send now.
+    /// Contenders come in order.
     pub(super) fn start(&mut self, contenders: &[u32], now: Instant) {
         debug_assert!(contenders.windows(2).all(|two| two[0] < two[1]), "{contenders:?}");
         for (i, &contender) in contenders.iter().enumerate() {
             let radio = self.radio_of(contender);
             let next = contenders.get(i + 1).map(|&next| self.radio_of(next));
-            if next == Some(radio) {
-                self.contention.withdraw(contender);
-                self.retry(contender, false, now);
-            } else if self.macs[radio as usize].phase != Phase::Waiting {
-                // Another category waits for its response: for this one that is a busy medium.
+            if self.macs[radio as usize].phase != Phase::Waiting {
+                // Another category waits for its response: for this one that is a busy medium. No
+                // frame makes it busy, so a backoff of no slots would end again at once.
                 let own = &mut self.contenders[contender as usize];
-                let slots = own.draw();
+                let slots = own.draw().max(u32::from(own.cw == 0));
                 self.contention.back_off(contender, slots, now);
                 self.contention.contend(contender);
+            } else if next == Some(radio) {
+                self.contention.withdraw(contender);
+                self.retry(contender, false, now);
             } else {
                 self.transmit_own(contender, now);
             }

@@ -113,6 +113,47 @@ fn an_internal_collision_doubles_the_window_of_the_less_urgent() {
     assert_eq!((stats.attempts, stats.failures, stats.collisions), (2, 0, 0));
 }
 
+/// A best-effort frame of radio 1 is lost, and `others` win the medium while its ACK is still
+/// awaited: their windows are all zero.
+fn others_win_before_the_timeout(others: &[AccessCategory]) -> Rig {
+    let mut config = config(Standard::N);
+    config.errors = ErrorModel::Rate { data: 1.0, control: 0.0 };
+    if let Some(edca) = &mut config.edca {
+        for category in others {
+            let cw_max = if *category == VOICE { 0 } else { 15 };
+            let own = &mut edca[*category as usize];
+            *own = Edca { cw_min: 0, cw_max, ..*own };
+        }
+    }
+    let mut rig = Rig::new(config, &[radio("ap", 0.0), radio("sta", 4.0)]);
+    rig.send(at(BOUNDARY), 1, frame(AccessCategory::BestEffort, 0));
+    for (payload, category) in (1..).zip(others) {
+        rig.send(at(BOUNDARY + 50), 1, frame(*category, payload));
+    }
+    // 228 us of data and AIFS; the timeout is 11 us later.
+    rig.run_until(at(BOUNDARY + 228 + 34));
+    rig
+}
+
+/// With a window of zero, voice waits slot by slot for the end of its radio's exchange.
+#[test]
+fn a_window_of_zero_waits_for_the_response_of_another_category() {
+    let mut rig = others_win_before_the_timeout(&[VOICE]);
+    rig.run_until(at(BOUNDARY + 228 + 34 + 18 + 228));
+    let starts: Vec<Instant> = data(&rig).map(|frame| frame.start).collect();
+    assert_eq!(starts, [at(BOUNDARY), at(BOUNDARY + 228 + 34 + 18)]);
+    rig.run_until(at(1_000_000));
+    assert_eq!(rig.outputs.len(), 2, "both are given up");
+}
+
+/// None of the categories that end their backoff then has sent, so none has collided.
+#[test]
+fn no_category_collides_with_another_before_a_response() {
+    let rig = others_win_before_the_timeout(&[VIDEO, VOICE]);
+    let video = rig.channel.contender(1, VIDEO) as usize;
+    assert_eq!(rig.channel.contenders[video].cw, 0);
+}
+
 /// With windows of nothing but zero, what waits begins AIFS after the medium is idle: SIFS and 2,
 /// 3 or 7 slots.
 #[test]
