@@ -351,6 +351,13 @@ impl<'w> Simulation<'w> {
 
     fn run_cell(&mut self, cell: usize) {
         self.network.access.radios.wake(cell, self.cx.now);
+        self.take_outputs(cell);
+        frames::report(cell, &mut self.network.access.radios, &mut self.cx);
+        self.network.access.radios.arm(cell, &mut self.cx);
+    }
+
+    /// Handles the deliveries and the fates of frames that a channel has for its host.
+    fn take_outputs(&mut self, cell: usize) {
         let mut packets = core::mem::take(&mut self.packets);
         while let Some(run) = self.network.access.radios.poll(cell, &mut packets) {
             match run {
@@ -362,8 +369,6 @@ impl<'w> Simulation<'w> {
             }
         }
         self.packets = packets;
-        frames::report(cell, &mut self.network.access.radios, &mut self.cx);
-        self.network.access.radios.arm(cell, &mut self.cx);
     }
 
     /// A packet came over the air: a report goes to the table there, the rest on.
@@ -502,8 +507,10 @@ impl<'w> Simulation<'w> {
     }
 
     fn leave(&mut self, i: usize, to: usize, away: Duration) {
+        let cell = self.network.access.cell_of_roamer(i);
         let left = self.network.access.leave(i, to, away, &mut self.cx);
         let Some((node, new_ap)) = left else { return };
+        self.take_outputs(cell);
         self.notify(node, new_ap, |_| Notice::Leaves);
         if away.is_zero() {
             self.associate(i, to);
@@ -511,7 +518,9 @@ impl<'w> Simulation<'w> {
     }
 
     fn associate(&mut self, i: usize, to: usize) {
+        let last_cell = self.network.access.cell_of_roamer(i);
         let Some(associated) = self.network.associate(i, to, &mut self.cx) else { return };
+        self.take_outputs(last_cell);
         let Associated { node, last_ap, ap, held } = associated;
         // They have been at that node already, and passed a proxy there.
         for packet in held {

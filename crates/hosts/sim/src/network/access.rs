@@ -435,6 +435,11 @@ impl<'w> Access<'w> {
         (roamer.node, roamer.ap_of(to))
     }
 
+    /// The channel that a station has a seat on, or had last.
+    pub(crate) fn cell_of_roamer(&self, i: usize) -> usize {
+        self.roamers.all[i].here().cell
+    }
+
     pub(crate) fn after_roamer(&self, i: usize, cx: &mut Context<'_>) {
         let deadline = self.roamers.all[i].deadline(cx.now);
         cx.set(self.roamers.ids, i, deadline);

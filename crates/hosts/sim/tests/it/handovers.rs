@@ -256,3 +256,40 @@ fn what_is_held_for_a_station_does_not_pass_its_proxy_again() {
     let proxy = outcome.flows[0].at_end.proxy.expect("the flow has one");
     assert_eq!((proxy.retransmissions, proxy.timeouts), (1, 0), "{proxy:?}");
 }
+
+/// Two cells of 802.11n, all radios within 6 m, and an upload at MCS `mcs` that a handover at 2 s
+/// interrupts.
+fn upload(mcs: usize, traffic: Traffic, handover: Handover) -> World {
+    let mut world = two_cells(Roaming { handovers: vec![handover], ..Roaming::default() });
+    world.cells.fill(common::cell(Standard::N));
+    let mode = Phy::new(Standard::N).modes(1)[mcs];
+    for radio in world.nodes.iter_mut().filter_map(|node| node.radio.as_mut()) {
+        radio.mode = mode;
+        radio.position = (Metres(radio.position.0.0 / 10.0), radio.position.1);
+    }
+    world.flows = vec![flow("up", STATION, SERVER, traffic)];
+    world
+}
+
+/// Every datagram arrives or is dropped, also those that its access point held back when the
+/// station left, because one before them was lost.
+#[test]
+fn no_datagram_is_lost_at_a_handover() {
+    for seed in 1..=20 {
+        let mut world = upload(7, cbr(1000, 1), goes(2.0, SECOND_AP));
+        world.seed = fairwave_units::Seed(seed);
+        if let Traffic::Datagrams(Source::Cbr { interval, .. }) = &mut world.flows[0].traffic {
+            *interval = Duration::from_micros(300);
+        }
+        world.flows[0].stop = Some(secs(4.0));
+        for cell in &mut world.cells {
+            cell.errors = fairwave_dot11::channel::ErrorModel::Rate { data: 0.3, control: 0.0 };
+        }
+        let outcome = run(&world, &mut fairwave_trace::Discard, &mut |_| {});
+        let outcome = outcome.expect("the world is right");
+        let drops: u64 = outcome.queues.iter().flat_map(|queue| queue.at_end.drops).sum();
+        let at_end = &outcome.flows[0].at_end;
+        let arrived = at_end.delivered_bytes / 1000;
+        assert_eq!(at_end.sent_packets, arrived + drops, "seed {seed}");
+    }
+}

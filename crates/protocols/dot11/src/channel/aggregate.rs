@@ -188,6 +188,17 @@ impl<P: Copy> Channel<P> {
         *handed_up = end;
     }
 
+    /// The sender is gone: hands up the frames that its receiver has, as those that are missing
+    /// between them do not come any more.
+    pub(super) fn hand_up_all(&mut self, contender: u32) {
+        let from = RadioId(self.radio_of(contender));
+        let batch = &self.contenders[contender as usize].batch;
+        let Some(to) = batch.to else { return };
+        let held = batch.handed_up..batch.frames.len();
+        let places = bitmap::runs(held, |index| batch.received.word(index));
+        self.outputs.extend(Run::Deliver { to, from }, &batch.payloads, places);
+    }
+
     /// The sender learns which frames arrived. Returns whether all did.
     pub(super) fn note_received(&mut self, contender: u32) -> bool {
         let run = Run::Done { radio: RadioId(self.radio_of(contender)), fate: Fate::Sent };

@@ -313,8 +313,8 @@ impl<P> Contender<P> {
         self.backoff.below(u64::from(self.cw) + 1) as u32
     }
 
-    /// Drops the present frames. Adds their payloads to `released`, and those of frames without a
-    /// receiver that has them also to `left`.
+    /// Drops the present frames. Adds their payloads to `released`, and those of frames that their
+    /// receiver lacks also to `left`, except those whose drop the host has been notified of.
     pub(super) fn leave(&mut self, cw_min: u32, left: &mut Vec<P>, released: &mut Vec<P>)
     where
         P: Copy,
@@ -324,9 +324,8 @@ impl<P> Contender<P> {
         let batch = &mut self.batch;
         released.extend(&batch.payloads);
         for (place, payload) in batch.payloads.iter().enumerate() {
-            let is_delivered = place < batch.handed_up && batch.received.has(place);
-            let is_settled = batch.settled.has(place) && !batch.lost.has(place);
-            if !is_delivered && !is_settled {
+            let is_dropped = batch.settled.has(place) && !batch.lost.has(place);
+            if !batch.received.has(place) && !is_dropped {
                 left.push(*payload);
             }
         }

@@ -5,10 +5,11 @@ use super::{Channel, RadioId};
 use fairwave_units::{Dbm, Instant, Metres};
 
 impl<P: Copy> Channel<P> {
-    /// Takes a radio that roams off the channel and gives back the payloads of its frames, by
-    /// category and the first to be sent first. `None` while it is in the middle of a frame
-    /// exchange; that takes
-    /// some milliseconds at most, so ask again.
+    /// Takes a radio that roams off the channel and gives back the payloads of the frames that
+    /// their receivers lack, by category and the first to be sent first. `None` while it is in the
+    /// middle of a frame exchange; that takes some milliseconds at most, so ask again.
+    ///
+    /// Receivers deliver the frames that they held back behind one of these: poll the channel.
     ///
     /// An absent radio neither sends nor receives. Frames on the air when it left pass it by.
     pub fn leave(&mut self, radio: RadioId) -> Option<Vec<P>> {
@@ -18,6 +19,7 @@ impl<P: Copy> Channel<P> {
         let categories = self.contention.categories();
         let mut payloads = Vec::new();
         for contender in radio.0 * categories..(radio.0 + 1) * categories {
+            self.hand_up_all(contender);
             let cw_min = self.edca(contender).cw_min;
             self.contenders[contender as usize].leave(cw_min, &mut payloads, &mut self.released);
             self.contention.withdraw(contender);
