@@ -271,6 +271,37 @@ fn upload(mcs: usize, traffic: Traffic, handover: Handover) -> World {
     world
 }
 
+/// When a station was last without an access point.
+#[derive(Default)]
+struct Leaves(Option<Instant>);
+
+impl Sink for Leaves {
+    fn wants(&self, kind: Kind) -> bool {
+        kind == Kind::Association
+    }
+
+    fn record(&mut self, at: Instant, sample: &Sample) {
+        if matches!(sample, Sample::Association(STATION, None)) {
+            self.0 = Some(at);
+        }
+    }
+}
+
+/// A station whose MAC always has frames leaves when the exchange under way ends, of up to 5.5 ms,
+/// and does not first begin others.
+#[test]
+fn a_saturated_station_leaves_after_its_exchange() {
+    for seed in 1..=5 {
+        let traffic = Traffic::Saturate(SaturateFlow { payload_bytes: 1000 });
+        let mut world = upload(2, traffic, goes(2.0, SECOND_AP));
+        world.seed = fairwave_units::Seed(seed);
+        let mut seen = Leaves::default();
+        run(&world, &mut seen, &mut |_| {}).expect("the world is right");
+        let late = seen.0.expect("it has left").since(secs(2.0));
+        assert!(late < Duration::from_millis(8), "seed {seed}: {late}");
+    }
+}
+
 /// Every datagram arrives or is dropped, also those that its access point held back when the
 /// station left, because one before them was lost.
 #[test]

@@ -44,6 +44,9 @@ impl<P: Copy> Channel<P> {
             return;
         }
         let mac = &mut self.macs[radio as usize];
+        if mac.is_leaving {
+            return;
+        }
         if beacons && core::mem::take(&mut mac.beacon_due) {
             own.serving = Serving::Beacon;
             own.number();
@@ -175,7 +178,10 @@ impl<P: Copy> Channel<P> {
         for (i, &contender) in contenders.iter().enumerate() {
             let radio = self.radio_of(contender);
             let next = contenders.get(i + 1).map(|&next| self.radio_of(next));
-            if self.macs[radio as usize].phase != Phase::Waiting {
+            let mac = &self.macs[radio as usize];
+            if mac.is_leaving {
+                self.contention.withdraw(contender);
+            } else if mac.phase != Phase::Waiting {
                 // Another category waits for its response: for this one that is a busy medium. No
                 // frame makes it busy, so a backoff of no slots would end again at once.
                 let own = &mut self.contenders[contender as usize];

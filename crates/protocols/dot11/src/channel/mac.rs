@@ -55,6 +55,8 @@ pub(super) struct Mac {
     pub(super) phase: Phase,
     /// The contender whose exchange is under way.
     pub(super) turn: u32,
+    /// Whether it is to leave the channel, and begins no further exchange.
+    pub(super) is_leaving: bool,
     pub(super) beacon_due: bool,
     pub(super) stats: StationSample,
     /// The same by receiver, with the modes of data.
@@ -92,6 +94,7 @@ impl Mac {
         Self {
             phase: Phase::Waiting,
             turn: 0,
+            is_leaving: false,
             beacon_due: false,
             stats: StationSample::default(),
             pairs: Pairs::default(),

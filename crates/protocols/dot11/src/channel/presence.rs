@@ -7,13 +7,16 @@ use fairwave_units::{Dbm, Instant, Metres};
 impl<P: Copy> Channel<P> {
     /// Takes a radio that roams off the channel and gives back the payloads of the frames that
     /// their receivers lack, by category and the first to be sent first. `None` while it is in the
-    /// middle of a frame exchange; that takes some milliseconds at most, so ask again.
+    /// middle of a frame exchange; that takes some milliseconds at most, and it begins no other, so
+    /// ask again.
     ///
     /// Receivers deliver the frames that they held back behind one of these: poll the channel.
     ///
     /// An absent radio neither sends nor receives. Frames on the air when it left pass it by.
     pub fn leave(&mut self, radio: RadioId) -> Option<Vec<P>> {
-        if self.macs[radio.0 as usize].phase != Phase::Waiting {
+        let mac = &mut self.macs[radio.0 as usize];
+        mac.is_leaving = mac.phase != Phase::Waiting;
+        if mac.is_leaving {
             return None;
         }
         let categories = self.contention.categories();
