@@ -116,6 +116,9 @@ impl<P: Copy> Channel<P> {
             return;
         }
         let batch = &mut self.contenders[contender as usize].batch;
+        if core::mem::take(&mut batch.is_mode_chosen) {
+            return;
+        }
         let Some(to) = batch.to.map(|to| to.0) else { return };
         let (name, capabilities) = (self.air.name_of(to), self.macs[to as usize].capabilities);
         let peer = Peer { name, capabilities };
@@ -464,12 +467,15 @@ impl<P: Copy> Channel<P> {
         if self.contenders[contender as usize].batch.asks {
             return self.fail_request(contender, now);
         }
+        let is_long = was_long && self.uses_rts(contender);
         if was_long {
             self.note_failure(contender);
             self.report_to_rate_control(contender, false, now);
+            self.contenders[contender as usize].batch.failures += 1;
+        } else {
+            // No CTS says nothing of the rate of the data.
+            self.contenders[contender as usize].batch.is_mode_chosen = true;
         }
-        let is_long = was_long && self.uses_rts(contender);
-        self.contenders[contender as usize].batch.failures += 1;
         if was_long && self.requests_missing(contender) {
             self.count_failures(contender, is_long);
             self.contenders[contender as usize].batch.asks = true;
@@ -525,6 +531,7 @@ impl<P: Copy> Channel<P> {
         own.serving = Serving::Nothing;
         own.cw = cw_min;
         own.batch.failures = 0;
+        own.batch.is_mode_chosen = false;
         let slots = own.draw();
         self.contention.back_off(contender, slots, now);
         self.load_next(contender, now);

@@ -172,6 +172,8 @@ pub(super) struct Frame {
 pub(super) struct Batch<P> {
     pub(super) to: Option<RadioId>,
     pub(super) mode: Mode,
+    /// Whether the mode of the next PPDU is chosen already, as the RTS for it was not answered.
+    pub(super) is_mode_chosen: bool,
     /// Whether the next PPDU is a sample of its mode, and has a single MPDU.
     pub(super) is_sample: bool,
     pub(super) frames: VecDeque<Frame>,
@@ -203,7 +205,7 @@ pub(super) struct Batch<P> {
     pub(super) room: Room,
     /// Whether the last PPDU had no place for these.
     pub(super) is_rest: bool,
-    /// Failed attempts since the last that was answered, or since frames were given up.
+    /// Failed attempts at data since the last that was answered, or since frames were given up.
     pub(super) failures: u32,
     /// Whether a BlockAckReq goes before the next PPDU of these frames.
     pub(super) asks: bool,
@@ -282,6 +284,7 @@ impl<P> Contender<P> {
         let batch = Batch {
             to: None,
             mode,
+            is_mode_chosen: false,
             is_sample: false,
             frames: VecDeque::new(),
             payloads: VecDeque::new(),
@@ -337,6 +340,7 @@ impl<P> Contender<P> {
         batch.asks = false;
         batch.request_failures = 0;
         batch.failures = 0;
+        batch.is_mode_chosen = false;
     }
 
     /// The sequence number of the next new MPDU or beacon.

@@ -1,9 +1,10 @@
 //! Rates as a channel uses them: by the attempt, for each receiver.
 
 use super::super::tests::{Rig, at, config, mpdu, radio};
-use super::super::{FrameKind, RadioConfig, RateChoice};
+use super::super::{ErrorModel, FrameKind, RadioConfig, RateChoice};
+use crate::rate_control::{Choice, Chosen, RateControl};
 use crate::{Capabilities, Phy, Standard, Width, rate_control};
-use fairwave_units::BitRate;
+use fairwave_units::{BitRate, Instant};
 
 /// The access point, beginning at 6 Mbps, a station beside it, and one out of its reach.
 fn rig(algorithm: &str) -> Rig {
@@ -79,4 +80,64 @@ fn a_pair_uses_the_streams_and_the_width_that_both_have() {
     let data = rig.frames.iter().filter(|r| r.kind == FrameKind::Data);
     let used: Vec<_> = data.map(|r| (r.mode.streams(), r.mode.width(), r.mode.mcs())).collect();
     assert_eq!(used, [(1, Width::Mhz80, 11), (2, Width::Mhz40, 11)]);
+}
+
+/// A rate up with each choice and with each failed attempt.
+#[derive(Debug, Default)]
+struct Climbing(u32);
+
+impl RateControl for Climbing {
+    fn choose(&mut self, _: Instant, attempt: u32) -> Choice {
+        self.0 += 1;
+        Choice::usual((self.0 - 1 + attempt).min(7) as usize)
+    }
+
+    fn current(&self) -> usize {
+        0
+    }
+
+    fn on_attempt(&mut self, _: Instant, _: usize, _: u32, _: u32) {}
+}
+
+/// An attempt without CTS says nothing of the rate: the one that was chosen stays.
+#[test]
+fn a_lost_rts_leaves_the_rate_as_it_is() {
+    let mut retried = 0;
+    for seed in 0..20 {
+        let algorithm = Chosen::own("climbing", |_| Box::new(Climbing::default()));
+        let rates = Some(RateChoice { algorithm, initial: None });
+        let mut config = config(Standard::A);
+        config.rts_threshold = Some(500);
+        config.errors = ErrorModel::Rate { data: 0.0, control: 0.6 };
+        let radios = [RadioConfig { rates, ..radio("ap", 0.0) }, radio("sta", 4.0)];
+        let mut rig = Rig::with_seed(config, &radios, seed);
+        rig.send(at(100), 0, mpdu(1, 7));
+        rig.run_until(at(1_000_000));
+        let first = rig.frames.iter().position(|frame| frame.kind == FrameKind::Data);
+        let Some(first) = first else { continue };
+        assert_eq!(rig.frames[first].mode.rate(), BitRate::mbps(6), "seed {seed}");
+        let requests = rig.frames[..first].iter().filter(|f| f.kind == FrameKind::Rts);
+        retried += requests.count() - 1;
+    }
+    assert!(retried > 10, "{retried}");
+}
+
+/// Frames that were given up for want of a CTS leave no choice behind.
+#[test]
+fn after_a_drop_the_rate_is_chosen_anew() {
+    let algorithm = Chosen::own("climbing", |_| Box::new(Climbing::default()));
+    let rates = Some(RateChoice { algorithm, initial: None });
+    let mut config = config(Standard::A);
+    config.rts_threshold = Some(500);
+    let radios = [RadioConfig { rates, ..radio("ap", 0.0) }, radio("near", 4.0)];
+    let radios = [&radios[..], &[radio("far", 5000.0)]].concat();
+    let mut rig = Rig::new(config, &radios);
+    for (start, to) in [(0, 1), (1, 2), (2, 1)] {
+        rig.run_until(at(start * 1_000_000));
+        rig.send(at(start * 1_000_000), 0, mpdu(to, 7));
+    }
+    rig.run_until(at(3_000_000));
+    let data = rig.frames.iter().filter(|frame| frame.kind == FrameKind::Data);
+    let rates: Vec<BitRate> = data.map(|frame| frame.mode.rate()).collect();
+    assert_eq!(rates, [BitRate::mbps(6), BitRate::mbps(9)]);
 }
