@@ -234,7 +234,7 @@ impl<P: Copy> Channel<P> {
         }
     }
 
-    fn uses_rts(&self, contender: u32) -> bool {
+    pub(super) fn uses_rts(&self, contender: u32) -> bool {
         let batch = &self.contenders[contender as usize].batch;
         let long = |limit: u32| batch.psdu_bytes >= limit;
         batch.to.is_some() && self.config.rts_threshold.is_some_and(long)
@@ -477,7 +477,7 @@ impl<P: Copy> Channel<P> {
             self.contenders[contender as usize].batch.is_mode_chosen = true;
         }
         if was_long && self.requests_missing(contender) {
-            self.count_failures(contender, is_long);
+            // The answer decides which MPDUs have failed.
             self.contenders[contender as usize].batch.asks = true;
             return self.double_cw(contender, now);
         }

@@ -1,6 +1,9 @@
 //! BlockAckReqs: a sender asks for the received MPDUs, and states the first MPDU that it still
 //! sends (802.11-2020 clauses 9.3.1.7 and 10.25.6).
 //!
+//! One that follows a missing BlockAck is answered before MPDUs count as failed. If that drops any,
+//! a second one reports the drop.
+//!
 //! A BlockAckReq contends like a data frame, goes out in the mode of a response and without RTS,
 //! and has attempts of its own. One that is dropped leaves things as if it had never been due:
 //! MPDUs whose fate is unknown are retransmitted, and the receiver hands up the frames that it held
@@ -50,7 +53,13 @@ impl<P: Copy> Channel<P> {
     /// The BlockAckReq was answered.
     pub(super) fn end_request(&mut self, contender: u32, now: Instant) {
         self.note_received(contender);
-        self.forget_request(contender);
+        // After a request that reports a drop, no PPDU is left to count.
+        if self.count_failures(contender, self.uses_rts(contender)) > 0 {
+            self.contenders[contender as usize].batch.request_failures = 0;
+            self.slide(contender);
+        } else {
+            self.forget_request(contender);
+        }
         self.complete(self.radio_of(contender), now);
     }
 
@@ -63,6 +72,7 @@ impl<P: Copy> Channel<P> {
         if batch.request_failures < limit {
             return self.double_cw(contender, now);
         }
+        self.count_failures(contender, self.uses_rts(contender));
         self.forget_request(contender);
         self.release(contender, now);
     }

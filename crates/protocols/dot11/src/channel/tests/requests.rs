@@ -39,15 +39,37 @@ fn a_missing_block_ack_is_asked_for_instead_of_sending_all_again() {
     assert!(requested > 10, "{requested}");
 }
 
+/// An MPDU at its last attempt is not dropped before the BlockAckReq is answered: it may have
+/// arrived.
+#[test]
+fn the_answer_to_a_request_decides_on_the_last_attempt() {
+    let mut answered = 0;
+    for seed in 0..20 {
+        let config = asking(BlockAckRequest::AfterMissing, Some(1), lossy(0.0, 0.5));
+        let mut rig = batch(config, ht(7), 1538, 5, seed);
+        rig.run_until(at(200_000));
+        let ppdus = rig.ppdus();
+        let last = ppdus.last().expect("it was sent");
+        let arrives = last.kind == FrameKind::BlockAck && last.received;
+        let expected = if arrives { Fate::Sent } else { Fate::RetryLimit };
+        assert!(fates(&rig).iter().all(|(.., fate)| *fate == expected), "seed {seed}");
+        assert_eq!(fates(&rig).len(), 5);
+        assert_eq!(rig.channel.stats(RadioId(1)).retry_drops, if arrives { 0 } else { 5 });
+        answered += u32::from(arrives && ppdus.len() > 2);
+    }
+    assert!(answered > 1, "{answered}");
+}
+
 /// What a BlockAckReq finds missing is retransmitted with new frames, and CW is the least again.
 #[test]
 fn after_a_block_ack_request_only_what_is_missing_goes_again() {
     let config = asking(BlockAckRequest::AfterMissing, None, lossy(1.0, 0.0));
     let mut rig = batch(config, ht(7), 1538, 5, 1);
     rig.run_until(at(1_000_000));
-    // Nothing of an A-MPDU arrives, every BlockAckReq does: seven attempts, each asked about.
+    // Nothing of an A-MPDU arrives, every BlockAckReq does: seven attempts, each asked about, and a
+    // report of the drop.
     let pair = [FrameKind::Data, FrameKind::BlockAckReq, FrameKind::BlockAck];
-    assert_eq!(rig.kinds(), pair.repeat(7));
+    assert_eq!(rig.kinds(), [&pair.repeat(7)[..], &pair[1..]].concat());
     assert!(fates(&rig).iter().all(|(.., fate)| *fate == Fate::RetryLimit));
     assert_eq!(rig.channel.stats(RadioId(1)).retry_drops, 5);
     assert_eq!(rig.channel.stats(RadioId(1)).cw, 15);
