@@ -410,13 +410,14 @@ impl<P: Copy> Channel<P> {
 
     /// The response came.
     fn succeed(&mut self, radio: u32, now: Instant) {
-        let mac = &mut self.macs[radio as usize];
-        let contender = mac.turn;
-        mac.stats.successes += 1;
-        debug_assert!(mac.ends_fit_attempts(), "{:?}", mac.stats);
+        let contender = self.macs[radio as usize].turn;
+        // Attempts are those at data.
         if self.contenders[contender as usize].batch.asks {
             return self.end_request(contender, now);
         }
+        let mac = &mut self.macs[radio as usize];
+        mac.stats.successes += 1;
+        debug_assert!(mac.ends_fit_attempts(), "{:?}", mac.stats);
         self.report_to_rate_control(contender, true, now);
         // The exchange succeeded, but the MPDUs that the BlockAck lacks have failed.
         let given_up = match self.note_received(contender) {
@@ -461,12 +462,12 @@ impl<P: Copy> Channel<P> {
         mac.phase = Phase::Waiting;
         // A failed exchange ends the TXOP: the contender must win the medium again.
         mac.txop_end = now;
-        mac.stats.failures += 1;
-        mac.stats.collisions += u64::from(mac.collided);
-        debug_assert!(mac.ends_fit_attempts(), "{:?}", mac.stats);
         if self.contenders[contender as usize].batch.asks {
             return self.fail_request(contender, now);
         }
+        mac.stats.failures += 1;
+        mac.stats.collisions += u64::from(mac.collided);
+        debug_assert!(mac.ends_fit_attempts(), "{:?}", mac.stats);
         let is_long = was_long && self.uses_rts(contender);
         if was_long {
             self.note_failure(contender);

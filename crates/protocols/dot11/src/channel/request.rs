@@ -46,7 +46,6 @@ impl<P: Copy> Channel<P> {
         let mut tx = self.frame(FrameKind::BlockAckReq, radio, to.0, mode, bytes, now);
         let answer = phy.tx_time(phy.response_mode(mode), self.block_ack_bytes());
         tx.reserved_until = now + phy.tx_time(mode, bytes) + phy.sifs() + answer;
-        self.macs[radio as usize].stats.attempts += 1;
         self.transmit(tx, now);
     }
 

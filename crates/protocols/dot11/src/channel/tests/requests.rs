@@ -60,6 +60,18 @@ fn the_answer_to_a_request_decides_on_the_last_attempt() {
     assert!(answered > 1, "{answered}");
 }
 
+/// Attempts are those at data, however often a BlockAckReq goes out, answered or not.
+#[test]
+fn requests_are_no_attempts() {
+    for control in [0.0, 1.0] {
+        let config = asking(BlockAckRequest::AfterMissing, Some(3), lossy(1.0, control));
+        let mut rig = batch(config, ht(7), 1538, 2, 1);
+        rig.run_until(at(1_000_000));
+        let stats = rig.channel.stats(RadioId(1));
+        assert_eq!((stats.attempts, stats.successes, stats.failures), (3, 0, 3));
+    }
+}
+
 /// What a BlockAckReq finds missing is retransmitted with new frames, and CW is the least again.
 #[test]
 fn after_a_block_ack_request_only_what_is_missing_goes_again() {
