@@ -2,18 +2,19 @@
 
 use crate::air::{self, Roaming, SnrTrace, WayPoint};
 use crate::cell::Cell;
+use crate::diagnostic::Refusal;
 use crate::keys::{Entry, Flat, keys, table, table_in};
 use crate::kinds::{count, level, name, named, position, within};
 use crate::limits::MAX_STATIONS;
 use crate::own::OwnAlgorithms;
-use crate::phy::Rate;
+use crate::phy::{CONSTANT, Rate};
 use crate::queue::{Place, Queue, queue};
-use crate::reader::{self, Reader};
+use crate::reader::{self, Read, Reader};
 use crate::service::Service;
 use crate::variants::{Usual, variants};
 use fairwave_dot11::Phy;
 use fairwave_dot11::rate_control::Chosen;
-use fairwave_units::{Dbm, Metres};
+use fairwave_units::{BitRate, Dbm, Metres};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -166,10 +167,12 @@ keys! {
         /// Transmission of data frames.
         rate: Rate = Flat(air.phy);
         /// Rate control that chooses its rates or MCS, beginning with the one set, among the modes
-        /// that both ends can use. "constant" without a rate or an MCS takes the highest of these.
+        /// that both ends can use: from 802.11n on those with an MCS, so that it cannot begin with
+        /// a `data_rate`. "constant" without a rate or an MCS takes the highest of these.
         rate_control: Chosen = air
             .own
             .rate_control()
+            .checked(beginning_with(rate.data_rate, air.phy))
             .or(air::rate_control(rate.usual_control(air.acknowledges)))
             .phrase(
                 "\"minstrel\" where no rate or MCS is set and the cell has acknowledgements, else \
@@ -178,6 +181,22 @@ keys! {
         /// Its transmit queue: a bound, or `{ discipline = "fq-codel" }` with its parameters.
         queue: Queue =
             queue(Place::Radio, air.own.clone()).or(Queue(Place::Radio.usual().into()));
+    }
+}
+
+/// Refuses a rate control that adapts where it can never use `data_rate`.
+fn beginning_with(
+    data_rate: Option<BitRate>,
+    phy: Option<Phy>,
+) -> impl Fn(Chosen) -> Read<Chosen> + 'static {
+    let useless = data_rate.filter(|_| phy.is_some_and(Phy::is_qos));
+    move |chosen| match useless {
+        Some(rate) if chosen.name() != CONSTANT => {
+            let name = chosen.name();
+            let message = format!("{name} chooses an MCS and cannot begin with a rate of {rate}");
+            Err(Refusal::new(message).help("set mcs instead of data_rate, or neither"))
+        }
+        _ => Ok(chosen),
     }
 }
 

@@ -164,8 +164,8 @@ keys! {
         let guard = guard.unwrap_or(GuardInterval::Ns800);
         let width_read = r.peek("width", reader::choice(words::WIDTHS));
         let highest = r.peek("max_mcs", reader::count(0, 11)).map_or(11, |mcs| mcs as u8);
-        /// Rate of its data frames, of those without MCS. With a `rate_control` that adapts, it
-        /// begins with it.
+        /// Rate of its data frames, of those without MCS. A `rate_control` that adapts begins with
+        /// it; from 802.11n on it is for "constant" alone.
         data_rate: Option<BitRate> =
             data_rates(phy).optional().phrase("none: rate control chooses");
         /// MCS of the data frames that it sends, not of those that it receives; for 802.11n that
