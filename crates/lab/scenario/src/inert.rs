@@ -3,6 +3,7 @@
 //! [`RULES`] is the one list. A test changes every key of cells, nodes and flows: either the run
 //! changes, or the key is refused, or a rule warns.
 
+use crate::air::Roaming;
 use crate::cell::{Cell, first_channel};
 use crate::expand::{self, Expanded};
 use crate::flow::Flow;
@@ -49,6 +50,7 @@ const NO_ACKS: &str = "acknowledgements = false";
 const NO_RTS: &str = "rts_threshold = \"off\"";
 const ALONE: &str = "no third radio is on the frequency";
 const TRACED: &str = "snr_trace sets the only level on the frequency";
+const SAME: &str = "snr_trace gives all access points the same level";
 const SILENT: &str = "it sends no data";
 const BEYOND: &str = "no peer has as much";
 const BELOW: &str = "each peer has less";
@@ -118,6 +120,10 @@ const RULES: &[Rule] = &[
     }),
     station("path", TRACED, |f, node| {
         node.kind.station().is_some_and(|s| !s.path.is_empty()) && f.has_trace_alone(node)
+    }),
+    station("roaming.begin", SAME, |f, node| f.levels_are_equal(node, |roaming| roaming.begin)),
+    station("roaming.by_signal", SAME, |f, node| {
+        f.levels_are_equal(node, |roaming| roaming.by_signal.is_some())
     }),
     radio("power", TRACED, |f, node, radio| radio.power.0 != 16.0 && f.has_trace_alone(node)),
     radio("power", "it sends beacons alone", |f, node, radio| {
@@ -330,6 +336,16 @@ impl Facts<'_> {
     fn is_traced(&self, cell: &Cell) -> bool {
         let traced = |node: &Node| node.kind.station().is_none_or(|s| s.snr_trace.is_some());
         self.radios(cell) == 2 && self.members(cell).all(traced)
+    }
+
+    /// Whether a station that roams, and has `set` a key that compares levels, has the same level
+    /// at every access point: that of its trace over equal noise.
+    fn levels_are_equal(&self, node: &Node, set: fn(&Roaming) -> bool) -> bool {
+        let cells = &self.scenario.cell;
+        let noise = |cell: &Cell| cell.noise_figure.0;
+        let is_equal = cells.windows(2).all(|two| noise(&two[0]) == noise(&two[1]));
+        let station = node.kind.station().filter(|station| station.snr_trace.is_some());
+        is_equal && station.and_then(|station| station.roaming.as_ref()).is_some_and(set)
     }
 
     fn has_trace_alone(&self, node: &Node) -> bool {

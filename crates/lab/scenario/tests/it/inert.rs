@@ -333,6 +333,20 @@ fn a_station_below_carrier_sense_is_warned_about_however_its_level_is_set() {
     }
 }
 
+/// A station's trace holds to every access point, so that none is the strongest.
+#[test]
+fn a_station_with_a_trace_compares_no_levels() {
+    for key in ["roaming.by_signal={}", "roaming.begin='strongest'"] {
+        let set = format!("node.sta.{key}");
+        let name = key.split('=').next().expect("a key");
+        let count = |text: &str| {
+            let found = warnings(text, &[&set]);
+            found.iter().filter(|warning| warning.contains(name)).count()
+        };
+        assert_eq!((count(TRACE), count(SINK)), (1, 0), "{key}");
+    }
+}
+
 /// Two sources of 40 Mbps into the queue of an access point that sends 30 (Floyd and Jacobson).
 #[test]
 fn equal_rates_into_a_full_fifo_are_warned_about() {
