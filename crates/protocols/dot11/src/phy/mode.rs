@@ -343,12 +343,17 @@ impl Mode {
     /// Time of everything before the data of an OFDM format: 20 us for non-HT, and for the
     /// others the legacy and the format's own fields with one long training field for each
     /// stream, three streams having four (clauses 17.3.2, 19.3.2, 21.3.2, 27.3.4).
+    ///
+    /// A training field of HE takes 8 us, 6.4 us and a guard interval of 1.6 us (2x HE-LTF), also
+    /// at 0.8 us, where that interval would do; and 12.8 + 3.2 us at 3.2 us, which has the
+    /// 4x HE-LTF alone (802.11ax-2021 clause 27.3.11.10).
     pub(super) fn ofdm_preamble(self) -> Duration {
         let training = if self.streams == 3 { 4 } else { u64::from(self.streams) };
         Duration::from_micros(match self.format {
             Format::Dsss | Format::Ofdm => 20,
             Format::Ht => 32 + 4 * training,
             Format::Vht => 36 + 4 * training,
+            Format::He if self.guard == GuardInterval::Ns3200 => 36 + 16 * training,
             Format::He => 36 + 8 * training,
         })
     }
@@ -458,6 +463,19 @@ mod tests {
         let ofdm: Vec<u64> = Mode::ofdm().map(|mode| mode.rate().0 / 1_000_000).collect();
         assert_eq!(ofdm, [6, 9, 12, 18, 24, 36, 48, 54]);
         assert_eq!(Mode::dsss().last().unwrap().rate(), BitRate::mbps(11));
+    }
+
+    /// 36 us of fields and a long training field for each stream: of 8 us, and of 16 us (4x HE-LTF)
+    /// at the longest guard interval.
+    #[test]
+    fn preambles_of_he_have_training_fields_that_fit_the_guard_interval() {
+        use GuardInterval::{Ns800, Ns1600, Ns3200};
+        for (guard, streams, micros) in
+            [(Ns800, 1, 44), (Ns1600, 2, 52), (Ns3200, 1, 52), (Ns3200, 2, 68)]
+        {
+            let mode = Mode::new(Format::He, 0, streams, Width::Mhz20, guard).unwrap();
+            assert_eq!(mode.ofdm_preamble(), Duration::from_micros(micros), "{guard:?}");
+        }
     }
 
     /// Table 21-30 and those after it mark these as not valid.
