@@ -128,7 +128,7 @@ fn queue(name: &str, of: &QueueSample) -> Value {
 fn station(name: &str, of: &StationSample) -> Value {
     json!({ "name": name, "attempts": of.attempts, "failures": of.failures,
         "retry_drops": of.retry_drops, "airtime_ns": of.airtime.as_nanos(),
-        "snr_db": of.snr.map(|snr| snr.0) })
+        "control_airtime_ns": of.control_airtime.as_nanos(), "snr_db": of.snr.map(|snr| snr.0) })
 }
 
 fn flow(name: &str, of: &FlowSample) -> Value {

@@ -2,6 +2,7 @@
 
 use super::live::{Live, NodeState, State};
 use fairwave_console::live_table::{self, LiveTable};
+use fairwave_trace::StationSample;
 use fairwave_units::Duration;
 use std::io;
 use std::ops::ControlFlow;
@@ -101,7 +102,8 @@ fn row(name: &str, before: &State, now: &State) -> Vec<String> {
     let sample = |state: &State| state.newest.stations.get(name).copied();
     let radio = sample(now).map(|now| {
         let before = sample(before).unwrap_or_default();
-        let airtime = now.airtime.saturating_sub(before.airtime).as_nanos();
+        let on_air = |sample: &StationSample| sample.airtime + sample.control_airtime;
+        let airtime = on_air(&now).saturating_sub(on_air(&before)).as_nanos();
         let retries = rate(now.failures.saturating_sub(before.failures));
         [format!("{retries:.0}"), format!("{:.1}", 1e-7 * rate(airtime))]
     });
@@ -126,10 +128,12 @@ mod tests {
         let name = "sta1".to_owned();
         let node = NodeState { name, bytes_in: bytes, lost: 7, ..NodeState::default() };
         let mut state = State { now, programs: 3, nodes: vec![node], ..State::default() };
-        let airtime = Duration::from_millis(250 * seconds);
+        let (airtime, control) = (250 * seconds, 50 * seconds);
         for name in ["ap", "sta1"] {
             let station = state.newest.stations.entry(name.to_owned()).or_default();
-            (station.failures, station.airtime) = (failures, airtime);
+            station.failures = failures;
+            station.airtime = Duration::from_millis(airtime);
+            station.control_airtime = Duration::from_millis(control);
         }
         let flow = state.newest.flows.entry("up".to_owned()).or_default();
         flow.delivered_bytes = bytes / 2;
@@ -149,8 +153,8 @@ mod tests {
             let words: Vec<&str> = line.trim_matches('"').split_whitespace().skip(1).collect();
             assert_eq!(words, figures, "{screen}");
         };
-        has("sta1", &["8.000", "0.000", "0", "10", "25.0", "7"]);
-        has("ap", &["-", "-", "22", "10", "25.0", "-"]);
+        has("sta1", &["8.000", "0.000", "0", "10", "30.0", "7"]);
+        has("ap", &["-", "-", "22", "10", "30.0", "-"]);
         has("flow", &["up", "-", "4.000", "-", "-", "-", "-"]);
         assert!(screen.contains("3.0 s") && screen.contains("programs running: 3"), "{screen}");
     }
