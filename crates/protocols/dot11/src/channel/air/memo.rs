@@ -17,6 +17,8 @@ struct Memo {
     pair: usize,
     mode: Mode,
     bytes: u32,
+    /// Two A-MPDUs of the same length may have MPDUs of different lengths.
+    mpdus: u32,
     success: f64,
 }
 
@@ -44,12 +46,14 @@ impl Memos {
         let pair = tx.from as usize * self.radios + radio as usize;
         let slot = (pair * EACH + (tx.bytes as usize / 2) % EACH).checked_rem(self.slots.len());
         let Some(slot) = slot.map(|slot| &mut self.slots[slot]) else { return compute() };
-        let known = slot.filter(|memo| (memo.pair, memo.bytes) == (pair, tx.bytes));
+        let frame = (pair, tx.bytes, tx.mpdus);
+        let known = slot.filter(|memo| (memo.pair, memo.bytes, memo.mpdus) == frame);
         match known.filter(|memo| memo.mode == tx.mode) {
             Some(memo) => memo.success,
             None => {
                 let success = compute();
-                *slot = Some(Memo { pair, mode: tx.mode, bytes: tx.bytes, success });
+                let Transmission { mode, bytes, mpdus, .. } = *tx;
+                *slot = Some(Memo { pair, mode, bytes, mpdus, success });
                 success
             }
         }

@@ -286,3 +286,13 @@ proptest! {
         }
     }
 }
+
+/// A PSDU of one MPDU and one of two as long together are different frames.
+#[test]
+fn a_memo_is_of_frames_with_as_many_mpdus() {
+    let mut memos = Memos::new(2, true);
+    let of = |mpdus| Transmission { mpdus, ..transmission(1, 0, at(0), at(100)) };
+    assert_eq!(memos.success(&of(1), 1, || 0.25), 0.25);
+    assert_eq!(memos.success(&of(1), 1, || 0.5), 0.25);
+    assert_eq!(memos.success(&of(2), 1, || 0.5), 0.5);
+}
