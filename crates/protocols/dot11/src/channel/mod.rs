@@ -176,8 +176,13 @@ impl<P: Copy> Channel<P> {
         };
         if let Some(interval) = channel.config.beacon_interval {
             let beaconing = radios.iter().enumerate().filter(|(_, r)| r.is_access_point);
-            for (radio, _) in beaconing {
-                channel.schedule(Instant::ZERO + interval, Due::Beacon(radio as u32));
+            for (number, (radio, RadioConfig { name: ap, .. })) in beaconing.enumerate() {
+                // Access points are not switched on together: on an idle medium all their beacons
+                // would collide.
+                let mut phases = seed.stream(&format!("beacons/{name}/{ap}"));
+                let phase = if number > 0 { phases.below(interval.as_nanos()) } else { 0 };
+                let first = Instant::ZERO + interval + Duration::from_nanos(phase);
+                channel.schedule(first, Due::Beacon(radio as u32));
             }
         }
         channel

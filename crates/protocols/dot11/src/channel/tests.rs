@@ -301,6 +301,25 @@ fn beacons_come_at_their_interval_and_let_data_pass() {
     assert_eq!(rig.delivered(), [1]);
 }
 
+/// On an idle medium, too, the beacons of two access points come apart, each at its interval.
+#[test]
+fn beacons_of_two_access_points_have_phases_of_their_own() {
+    let mut config = config(Standard::A);
+    config.beacon_interval = Some(Duration::from_micros(102_400));
+    let second = RadioConfig { is_access_point: true, ..radio("ap2", 8.0) };
+    let mut rig = Rig::new(config, &[radio("ap", 0.0), second]);
+    rig.run_until(at(1_030_000));
+    let starts = |ap| -> Vec<Instant> {
+        let own = rig.frames.iter().filter(|frame| frame.from == RadioId(ap));
+        own.map(|frame| frame.start).collect()
+    };
+    let (first, second) = (starts(0), starts(1));
+    assert_eq!(first[0], at(102_400));
+    assert!(first.iter().all(|start| !second.contains(start)), "{first:?} {second:?}");
+    let is_regular = |two: &[Instant]| two[1].since(two[0]) == Duration::from_micros(102_400);
+    assert!(second.len() > 7 && second.windows(2).all(is_regular), "{second:?}");
+}
+
 #[test]
 fn broadcast_reaches_everyone_without_ack() {
     let stations = [radio("ap", 0.0), radio("a", 2.0), radio("b", -3.0)];
