@@ -5,13 +5,13 @@
 
 use super::super::RadioConfig;
 use super::super::levels::Levels;
-use core::array::from_fn;
+use wide::f32x8;
 
 /// Radios of a block.
 pub(super) const WIDTH: usize = 8;
 
 /// A number for each radio of a block, or for each block of a group.
-pub(super) type Lanes = [f32; WIDTH];
+pub(super) type Lanes = f32x8;
 
 /// The lowest and the highest levels in the blocks of a group.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,7 +57,7 @@ impl Blocks {
                 let mut lanes = Lanes::default();
                 let mut low = f32::INFINITY;
                 let mut high = 0.0;
-                for (lane, radio) in lanes.iter_mut().zip(radios) {
+                for (lane, radio) in lanes.as_mut_array().iter_mut().zip(radios) {
                     *lane = row[*radio as usize] as f32;
                     high = f32::max(high, *lane);
                     // The transmitter itself receives nothing, whatever the others do.
@@ -65,8 +65,9 @@ impl Blocks {
                 }
                 this.levels.push(lanes);
                 let Extremes { low: lows, high: highs } = &mut extremes[block / WIDTH];
-                lows[block % WIDTH] = if low.is_finite() { low } else { 0.0 };
-                highs[block % WIDTH] = high;
+                let lane = block % WIDTH;
+                lows.as_mut_array()[lane] = if low.is_finite() { low } else { 0.0 };
+                highs.as_mut_array()[lane] = high;
             }
             this.levels.resize((from as usize + 1) * groups * WIDTH, Lanes::default());
             this.extremes.append(&mut extremes);
@@ -92,34 +93,24 @@ impl Blocks {
     /// The lowest and the highest level of a frame from `from` in a block.
     pub(super) fn extremes(&self, from: u32, block: usize) -> (f32, f32) {
         let of = &self.extremes[from as usize * self.groups + block / WIDTH];
-        (of.low[block % WIDTH], of.high[block % WIDTH])
+        (of.low.as_array()[block % WIDTH], of.high.as_array()[block % WIDTH])
     }
 
     /// Sums of frames from `froms` in a group of blocks.
     pub(super) fn sum(&self, froms: &[u32], group: usize) -> Sums {
         let mut sums = Sums::default();
         for from in froms {
-            let Extremes { low, high } = &self.extremes[*from as usize * self.groups + group];
-            let Sums { low_max, high_max, second, .. } = sums;
+            let Extremes { low, high } = self.extremes[*from as usize * self.groups + group];
             sums = Sums {
-                low: from_fn(|i| sums.low[i] + low[i]),
-                high: from_fn(|i| sums.high[i] + high[i]),
-                low_max: from_fn(|i| higher(low_max[i], low[i])),
-                high_max: from_fn(|i| higher(high_max[i], high[i])),
-                second: from_fn(|i| higher(second[i], lower(high_max[i], high[i]))),
+                low: sums.low + low,
+                high: sums.high + high,
+                low_max: sums.low_max.fast_max(low),
+                high_max: sums.high_max.fast_max(high),
+                second: sums.second.fast_max(sums.high_max.fast_min(high)),
             };
         }
         sums
     }
-}
-
-/// The greater of two numbers, by one instruction: neither is a NaN.
-pub(super) const fn higher(a: f32, b: f32) -> f32 {
-    if a > b { a } else { b }
-}
-
-const fn lower(a: f32, b: f32) -> f32 {
-    if a < b { a } else { b }
 }
 
 /// Side of the square on whose cells the curve runs.

@@ -8,23 +8,16 @@
 
 use super::super::contention::{BLOCK, Receptions};
 use super::super::levels::Levels;
-use super::blocks::{Blocks, Lanes, Sums, WIDTH, higher};
+use super::blocks::{Blocks, Lanes, Sums, WIDTH};
 use super::odds::Odds;
 use super::together::Detection;
 use super::transmission::Transmission;
 use crate::Mode;
 use crate::error_model::Decoder;
-use core::array::from_fn;
+use wide::{i16x8, i32x8, u8x16};
 
 /// A reception that the comparison of levels leaves open.
 pub(super) const OPEN: u8 = 3;
-
-/// Kinds of reception with the width of levels, which are compared side by side.
-type Kinds = [u32; WIDTH];
-const WIDE_OPEN: u32 = OPEN as u32;
-const ENERGY: u32 = Receptions::ENERGY as u32;
-const ERRORED: u32 = Receptions::ERRORED as u32;
-const DECODED: u32 = Receptions::DECODED as u32;
 
 /// Curves that are kept, one for each mode and length.
 const CURVES: usize = 8;
@@ -192,14 +185,13 @@ impl Collision {
         self.judged_alone.clear();
         for group in 0..self.blocks.groups() {
             let sums = self.blocks.sum(&self.froms, group);
-            let found = judge_group(&sums, by);
-            if found == [ENERGY; WIDTH] {
-                continue;
-            }
-            for (lane, found) in found.into_iter().enumerate() {
-                if found != ENERGY {
-                    self.judge_block(group * WIDTH + lane, found, &sums, by, from);
-                }
+            let (received, found) = judge_group(&sums, by);
+            let mut lanes = received.to_bitmask();
+            while lanes != 0 {
+                let lane = lanes.trailing_zeros() as usize;
+                lanes &= lanes - 1;
+                let kind = found.as_array()[lane].to_bits() as u8;
+                self.judge_block(group * WIDTH + lane, kind, &sums, by, from);
             }
         }
     }
@@ -208,46 +200,42 @@ impl Collision {
     fn judge_block(
         &mut self,
         block: usize,
-        found: u32,
+        found: u8,
         sums: &Sums,
         by: &Bounds,
         from: Option<u32>,
     ) {
         let lane = block % WIDTH;
         let own = from.map(|from| self.blocks.extremes(from, block));
-        if own.is_some_and(|(_, high)| high < sums.low_max[lane]) {
+        if own.is_some_and(|(_, high)| high < sums.low_max.as_array()[lane]) {
             return;
         }
-        let is_loudest = own.is_none_or(|(low, _)| low > sums.second[lane]);
+        let is_loudest = own.is_none_or(|(low, _)| low > sums.second.as_array()[lane]);
         self.receptions.touched.insert(block * WIDTH / BLOCK);
         let Receptions { kinds, late, .. } = &mut self.receptions;
         let kinds = &mut kinds.as_chunks_mut::<WIDTH>().0[block];
         let late = &mut late.as_chunks_mut::<WIDTH>().0[block];
-        if found != WIDE_OPEN && is_loudest {
-            (*kinds, *late) = ([found as u8; WIDTH], [Receptions::LATE; WIDTH]);
+        if found != OPEN && is_loudest {
+            (*kinds, *late) = ([found; WIDTH], [Receptions::LATE; WIDTH]);
             return;
         }
-        let (mut loudest, mut sum) = (Lanes::default(), Lanes::default());
+        let (mut loudest, mut sum) = (Lanes::ZERO, Lanes::ZERO);
         for from in &self.froms {
             let levels = self.blocks.levels(*from, block);
-            loudest = from_fn(|i| higher(loudest[i], levels[i]));
-            sum = from_fn(|i| sum[i] + levels[i]);
+            loudest = loudest.fast_max(*levels);
+            sum += *levels;
         }
-        let own = from.map_or(&loudest, |from| self.blocks.levels(from, block));
-        let others: Lanes = from_fn(|i| sum[i] - loudest[i]);
-        let ratios: Lanes = from_fn(|i| loudest[i] / (by.wide_noise + others[i]));
-        let judged: Kinds = from_fn(|i| {
-            let (level, ratio) = (loudest[i], ratios[i]);
-            let detection = level / (by.noise + others[i]);
-            let is_held = (detection >= by.detected) & (level >= by.sensed);
-            let is_other = own[i] < level;
-            let is_undetected = (detection < by.undetected) | (level < by.unsensed) | is_other;
-            let found = if is_held & (ratio < by.hopeless) { ERRORED } else { WIDE_OPEN };
-            let found = if is_held & (ratio >= by.sure) { DECODED } else { found };
-            if is_undetected { ENERGY } else { found }
-        });
-        *kinds = judged.map(|kind| kind as u8);
-        *late = judged.map(|kind| if kind == ENERGY { 0 } else { Receptions::LATE });
+        let own = from.map_or(loudest, |from| *self.blocks.levels(from, block));
+        let others = sum - loudest;
+        let ratios = loudest / (others + by.wide_noise);
+        let detections = loudest / (others + by.noise);
+        let is_held = is_over(detections, by.detected) & is_over(loudest, by.sensed);
+        let is_detected = is_over(detections, by.undetected) & is_over(loudest, by.unsensed);
+        let is_received = is_detected & own.simd_ge(loudest);
+        let (is_errored, is_decoded) = (is_under(ratios, by.hopeless), is_over(ratios, by.sure));
+        let found = kinds_of(is_held & is_errored, is_held & is_decoded) & is_received;
+        *kinds = narrow(found);
+        *late = is_received.to_array().map(|is| is.to_bits() as i32 & Receptions::LATE);
         (self.loudest[block], self.ratios[block]) = (loudest, ratios);
         self.judged_alone.push(block as u32);
     }
@@ -256,7 +244,7 @@ impl Collision {
     /// the rest.
     pub(super) fn of_place(&self, place: usize) -> (f32, f32) {
         let (block, lane) = (place / WIDTH, place % WIDTH);
-        (self.loudest[block][lane], self.ratios[block][lane])
+        (self.loudest[block].as_array()[lane], self.ratios[block].as_array()[lane])
     }
 
     /// Sets the reception of a radio that is on the air, or that a frame is for.
@@ -284,21 +272,46 @@ impl Collision {
     }
 }
 
-/// Receptions that are the same for all radios of a block, else [`OPEN`].
-fn judge_group(sums: &Sums, by: &Bounds) -> Kinds {
-    from_fn(|i| {
-        let (low, high) = (sums.low_max[i], sums.high_max[i]);
-        // The interference with the loudest frame is the sum of all highest levels without that of
-        // this frame, or less. Its highest level is at least `low`, and it is `high` where no other
-        // frame reaches `low`.
-        let loudest = if low > sums.second[i] { high } else { low };
-        let (min, max) = (sums.low[i] - low, sums.high[i] - loudest * by.exact);
-        let is_undetected = (high < by.unsensed) | (high < by.undetected * (by.noise + min));
-        let is_held = (low >= by.sensed) & (low >= by.detected * (by.noise + max));
-        let is_errored = is_held & (high < by.hopeless * (by.wide_noise + min));
-        let is_decoded = is_held & (low >= by.sure * (by.wide_noise + max));
-        let kind = if is_errored { ERRORED } else { WIDE_OPEN };
-        let kind = if is_decoded { DECODED } else { kind };
-        if is_undetected { ENERGY } else { kind }
-    })
+/// Blocks whose radios may receive more than energy, and the kind that is the same for all of them,
+/// else [`OPEN`].
+fn judge_group(sums: &Sums, by: &Bounds) -> (Lanes, Lanes) {
+    let (low, high) = (sums.low_max, sums.high_max);
+    // The interference with the loudest frame is the sum of all highest levels without that of
+    // this frame, or less. Its highest level is at least `low`, and it is `high` where no other
+    // frame reaches `low`.
+    let loudest = low.simd_gt(sums.second).select(high, low);
+    let (min, max) = (sums.low - low, sums.high - loudest * by.exact);
+    let is_detected = is_over(high, by.unsensed) & high.simd_ge((min + by.noise) * by.undetected);
+    let is_held = is_over(low, by.sensed) & low.simd_ge((max + by.noise) * by.detected);
+    let is_errored = is_held & high.simd_lt((min + by.wide_noise) * by.hopeless);
+    let is_decoded = is_held & low.simd_ge((max + by.wide_noise) * by.sure);
+    (is_detected, kinds_of(is_errored, is_decoded))
+}
+
+/// Where lanes are no lower than a threshold.
+fn is_over(lanes: Lanes, threshold: f32) -> Lanes {
+    lanes.simd_ge(Lanes::splat(threshold))
+}
+
+/// Where lanes are lower than a threshold.
+fn is_under(lanes: Lanes, threshold: f32) -> Lanes {
+    lanes.simd_lt(Lanes::splat(threshold))
+}
+
+/// The kinds of reception that are certain, as bits, else [`OPEN`].
+fn kinds_of(is_errored: Lanes, is_decoded: Lanes) -> Lanes {
+    let bits = |kind: u8| Lanes::splat(f32::from_bits(u32::from(kind)));
+    debug_assert!((is_errored & is_decoded).none(), "a frame is decoded, and is not");
+    // OPEN has the bits of both kinds: each certainty takes the other's away.
+    let certain = (is_errored & bits(OPEN ^ Receptions::ERRORED))
+        | (is_decoded & bits(OPEN ^ Receptions::DECODED));
+    bits(OPEN) ^ certain
+}
+
+/// Kinds of reception as numbers of a byte.
+fn narrow(kinds: Lanes) -> [u8; WIDTH] {
+    let kinds = i32x8::new(kinds.to_array().map(|kind| kind.to_bits() as i32));
+    let kinds = i16x8::from_i32x8_saturate(kinds);
+    let twice = u8x16::narrow_i16x8(kinds, kinds).to_array();
+    twice.as_chunks().0[0]
 }

@@ -1,6 +1,6 @@
 //! State of each contender, and the reception of its radio.
 
-use super::slots::{BlockSet, OUT, padded, within};
+use super::slots::{BlockSet, OUT, padded, zero};
 
 /// The time of an event that does not come by itself: the medium is busy.
 pub(super) const BUSY: u64 = u64::MAX;
@@ -51,9 +51,8 @@ impl Receptions {
         self.kinds.resize(padded(radios), Self::ENERGY);
         self.late.resize(padded(radios), 0);
         self.touched.for_each(|block| {
-            let places = within(block, self.kinds.len());
-            self.kinds[places.clone()].fill(Self::ENERGY);
-            self.late[places].fill(0);
+            zero(&mut self.kinds, block);
+            zero(&mut self.late, block);
         });
         self.touched.clear();
     }

@@ -10,7 +10,7 @@
 //! the next frame. They are kept as they came, see [`Overlay`], until one of them is needed.
 
 use super::contenders::{BUSY, Contenders, Counting, Receptions, Sensed};
-use super::slots::{BLOCK, BlockSet, OUT, Slots, padded, within};
+use super::slots::{BLOCK, BlockSet, OUT, Slots, padded, zero};
 
 /// Maximum number of slots counted in an idle period: more than any backoff has.
 const MANY: u64 = 1 << 24;
@@ -349,8 +349,7 @@ impl Group {
     fn forget_late(&mut self) {
         if let Some(overlay) = self.overlay.as_mut().filter(|overlay| !overlay.is_past) {
             overlay.is_past = true;
-            let places = self.late.len();
-            self.touched.for_each(|block| self.late[within(block, places)].fill(0));
+            self.touched.for_each(|block| zero(&mut self.late, block));
             self.stale.extend(&self.touched);
         }
     }

@@ -3,8 +3,6 @@
 //! A few numbers side by side are compared by vector instructions: to change one backoff costs as
 //! much as a walk through a tree would, and to change all costs an instruction or two for each.
 
-use core::ops::Range;
-
 /// Number of places whose smallest number is kept.
 pub(crate) const BLOCK: usize = 16;
 
@@ -186,9 +184,12 @@ pub(super) const fn padded(count: usize) -> usize {
     if count == 1 { 1 } else { count.next_multiple_of(BLOCK) }
 }
 
-/// Places of a block, of so many places.
-pub(super) fn within(block: usize, places: usize) -> Range<usize> {
-    block * BLOCK..places.min((block + 1) * BLOCK)
+/// Sets the numbers of a block to zero, in an array that is [`padded`].
+pub(super) fn zero<T: Copy + Default>(numbers: &mut [T], block: usize) {
+    match numbers.as_chunks_mut() {
+        (blocks, []) => blocks[block] = [T::default(); BLOCK],
+        (_, single) => single.fill(T::default()),
+    }
 }
 
 fn first(ends: &[i32; BLOCK], bars: &[i32; BLOCK], late: &[i32; BLOCK]) -> i32 {
