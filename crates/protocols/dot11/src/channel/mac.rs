@@ -172,6 +172,9 @@ pub(super) struct Frame {
 pub(super) struct Batch<P> {
     pub(super) to: Option<RadioId>,
     pub(super) mode: Mode,
+    /// Index of that mode in the rate control, if that chose it. Kept here, as other categories
+    /// choose for the same receiver while this batch waits.
+    pub(super) rate: usize,
     /// Whether the mode of the next PPDU is chosen already, as the RTS for it was not answered.
     pub(super) is_mode_chosen: bool,
     /// Whether the next PPDU is a sample of its mode, and has a single MPDU.
@@ -284,6 +287,7 @@ impl<P> Contender<P> {
         let batch = Batch {
             to: None,
             mode,
+            rate: 0,
             is_mode_chosen: false,
             is_sample: false,
             frames: VecDeque::new(),

@@ -26,8 +26,15 @@ struct Link {
     control: Box<dyn RateControl>,
     /// The modes that both ends can use.
     modes: Vec<Mode>,
-    /// Index of the mode of the attempt under way.
-    chosen: usize,
+}
+
+/// What a rate control has chosen for an attempt.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attempt {
+    pub(super) mode: Mode,
+    /// Index of the mode among those of the pair.
+    pub(super) rate: usize,
+    pub(super) is_sample: bool,
 }
 
 /// A receiver.
@@ -50,15 +57,14 @@ impl Rates {
         Self { choice, own, phy, aggregation, seed, name, links: BTreeMap::new() }
     }
 
-    /// The mode for an attempt at a frame for `to`, and whether it is a sample; `attempt` counts
-    /// from 0.
+    /// The mode for an attempt at a frame for `to`; `attempt` counts from 0.
     pub(super) fn choose(
         &mut self,
         to: u32,
         peer: Peer<'_>,
         attempt: u32,
         now: Instant,
-    ) -> (Mode, bool) {
+    ) -> Attempt {
         let link = self.links.entry(to).or_insert_with(|| {
             let modes = self.own.common(peer.capabilities).modes(self.phy);
             let initial = self.choice.initial;
@@ -67,11 +73,10 @@ impl Rates {
                 initial: initial.and_then(|first| modes.iter().position(|mode| *mode == first)),
                 stream: self.seed.stream(&format!("rates/{}/{}", self.name, peer.name)),
             };
-            Link { control: self.choice.algorithm.build(setup), modes, chosen: 0 }
+            Link { control: self.choice.algorithm.build(setup), modes }
         });
         let Choice { rate, is_sample } = link.control.choose(now, attempt);
-        link.chosen = rate;
-        (link.modes[rate], is_sample)
+        Attempt { mode: link.modes[rate], rate, is_sample }
     }
 
     /// Returns the most used mode of frames for `to`; `None` before the first.
@@ -79,11 +84,19 @@ impl Rates {
         self.links.get(&to).map(|link| link.modes[link.control.current()])
     }
 
-    /// The attempt at a frame for `to` is over: of `sent` MPDUs, `acknowledged` were.
-    pub(super) fn on_attempt(&mut self, to: u32, sent: u32, acknowledged: u32, now: Instant) {
+    /// The attempt at a frame for `to` in the mode of this index is over: of `sent` MPDUs,
+    /// `acknowledged` were.
+    pub(super) fn on_attempt(
+        &mut self,
+        to: u32,
+        rate: usize,
+        sent: u32,
+        acknowledged: u32,
+        now: Instant,
+    ) {
         debug_assert!(acknowledged <= sent, "{acknowledged} of {sent} MPDUs");
         if let Some(link) = self.links.get_mut(&to) {
-            link.control.on_attempt(now, link.chosen, sent, acknowledged);
+            link.control.on_attempt(now, rate, sent, acknowledged);
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Rates as a channel uses them: by the attempt, for each receiver.
 
 use super::super::tests::{Rig, at, config, mpdu, radio};
-use super::super::{ErrorModel, FrameKind, RadioConfig, RateChoice};
+use super::super::{ErrorModel, FrameKind, Mpdu, RadioConfig, RateChoice};
 use crate::rate_control::{Choice, Chosen, RateControl};
-use crate::{Capabilities, Phy, Standard, Width, rate_control};
+use crate::{AccessCategory, Capabilities, Phy, Standard, Width, rate_control};
 use fairwave_units::{BitRate, Instant};
+use std::sync::{Arc, Mutex};
 
 /// The access point, beginning at 6 Mbps, a station beside it, and one out of its reach.
 fn rig(algorithm: &str) -> Rig {
@@ -140,4 +141,58 @@ fn after_a_drop_the_rate_is_chosen_anew() {
     let data = rig.frames.iter().filter(|frame| frame.kind == FrameKind::Data);
     let rates: Vec<BitRate> = data.map(|frame| frame.mode.rate()).collect();
     assert_eq!(rates, [BitRate::mbps(6), BitRate::mbps(9)]);
+}
+
+/// Another rate for each choice, and the rates of all attempts.
+#[derive(Debug)]
+struct Recording {
+    choices: usize,
+    attempts: Arc<Mutex<Vec<u32>>>,
+}
+
+impl RateControl for Recording {
+    fn choose(&mut self, _: Instant, _: u32) -> Choice {
+        self.choices += 1;
+        Choice::usual(self.choices % 8)
+    }
+
+    fn current(&self) -> usize {
+        0
+    }
+
+    fn on_attempt(&mut self, _: Instant, rate: usize, _: u32, _: u32) {
+        self.attempts.lock().expect("no other thread").push(rate as u32);
+    }
+}
+
+/// While one category waits after an RTS, another one chooses for the same receiver.
+#[test]
+fn attempts_are_reported_at_the_rate_that_they_had() {
+    for seed in 0..20 {
+        let attempts = Arc::new(Mutex::new(Vec::new()));
+        let shared = attempts.clone();
+        let algorithm = Chosen::own("recording", move |_| {
+            Box::new(Recording { choices: 0, attempts: shared.clone() })
+        });
+        let rates = Some(RateChoice { algorithm, initial: None });
+        let mut config = config(Standard::N);
+        config.rts_threshold = Some(500);
+        config.errors = ErrorModel::Rate { data: 0.0, control: 0.6 };
+        let radios = [RadioConfig { rates, ..radio("ap", 0.0) }, radio("sta", 4.0)];
+        let mut rig = Rig::with_seed(config, &radios, seed);
+        for number in 0..20 {
+            let now = at(100 + u64::from(number) * 5000);
+            rig.run_until(now);
+            rig.send(now, 0, Mpdu { bytes: 1538, ..mpdu(1, 2 * number) });
+            let short =
+                Mpdu { bytes: 200, category: AccessCategory::Voice, ..mpdu(1, 2 * number + 1) };
+            rig.send(now, 0, short);
+        }
+        rig.run_until(at(1_000_000));
+        let data = rig.frames.iter().filter(|frame| frame.kind == FrameKind::Data);
+        let mut ppdus: Vec<_> = data.map(|frame| (frame.start, frame.mode.mcs().into())).collect();
+        ppdus.dedup();
+        let used: Vec<u32> = ppdus.into_iter().map(|(_, rate)| rate).collect();
+        assert_eq!(*attempts.lock().expect("no other thread"), used, "seed {seed}");
+    }
 }
