@@ -296,6 +296,19 @@ impl Carrier {
         }
     }
 
+    /// Frees the buffers of a stream that is over and has no reader; returns whether they are empty
+    /// for good. Those of a set are so when its connections were closed by both ends: a peer could
+    /// fill the buffers of others.
+    pub(super) fn discard(&mut self) -> bool {
+        match self {
+            Self::Shake(connection) => {
+                connection.discard();
+                true
+            }
+            Self::Multi(set) => set.is_drained(),
+        }
+    }
+
     pub(super) fn is_read_to_the_end(&self) -> bool {
         match self {
             Self::Shake(connection) => connection.is_read_to_the_end(),

@@ -40,10 +40,9 @@ impl Session {
         if stream.over_since.is_some() && stream.is_released && stream.lingers_since.is_none() {
             stream.lingers_since = Some(now);
             self.lingering.insert((now, slot));
-            if let Carrier::Shake(connection) = &mut stream.carrier {
-                connection.discard();
-                stream.share = 0;
-            }
+        }
+        if stream.lingers_since.is_some() && stream.share > 0 && stream.carrier.discard() {
+            stream.share = 0;
         }
         let removal = self.removal(slot).map(|at| at.max(now));
         let Some(stream) = self.streams.get_mut(slot) else { return };

@@ -102,6 +102,13 @@ impl<P: Marked> Leg<P> {
         matches!(self.connection.state(), State::Closed | State::TimeWait)
     }
 
+    /// Whether both directions were closed, and its buffers are empty. A reset leaves them as they
+    /// were.
+    pub(super) fn is_drained(&self) -> bool {
+        let is_acked = self.connection.bytes_acked() == self.written;
+        self.is_over() && self.is_finished && is_acked && self.bytes_ready() == 0
+    }
+
     /// Whether the peer's TCP has acknowledged everything, and the end of this direction.
     pub(super) fn is_end_delivered(&self) -> bool {
         matches!(self.connection.state(), State::FinWait2 | State::TimeWait | State::Closed)

@@ -225,6 +225,13 @@ impl<P: Marked> Multi<P> {
         self.legs.iter().all(|leg| leg.is_over() || is_done && leg.is_end_delivered())
     }
 
+    /// Whether it keeps no bytes, and takes none any more: both streams have come whole and were
+    /// read, and both ends have closed each connection.
+    pub fn is_drained(&self) -> bool {
+        let is_read = self.is_done() && self.rx.bytes_ready() == 0;
+        is_read && self.legs.iter().all(Leg::is_drained)
+    }
+
     /// For payload with lengths only: the next mark that this end has put on the stream of a
     /// connection, for [`Input::Told`] at the other end. Take them before segments.
     pub fn reported(&mut self, connection: u8) -> Option<Mark> {

@@ -1,5 +1,6 @@
 //! Streams that are over, beside new ones.
 
+use super::pauses::start;
 use super::*;
 
 impl Net {
@@ -25,26 +26,48 @@ impl Net {
     }
 }
 
-fn connected() -> Net {
-    let mut net = Net::new(&[wire(20, 1, 0.0)]);
+fn connected(mode: Mode) -> Net {
+    let mut net = Net::with(&[wire(20, 1, 0.0)], &Config { mode, ..Config::new(psk()) });
     net.ms(300);
     net
 }
 
 #[test]
 fn streams_that_are_over_take_no_buffer() {
-    let mut net = connected();
-    net.open_short_ones(200);
+    for (mode, whole) in [(Mode::Shake, 8_000_000), (Mode::Multi, 4_000_000)] {
+        let mut net = connected(mode);
+        net.open_short_ones(200);
+        let streams = net.open();
+        for (end, (session, stream)) in [(End::A, streams[0]), (End::B, streams[1])] {
+            let state = net.host(end).stream(session, stream).expect("it is open");
+            assert_eq!(state.send_space, whole, "{mode:?} {end:?}");
+        }
+    }
+}
+
+/// An application lets a set go without reading all of it: what it buffers still counts.
+#[test]
+fn a_set_that_was_not_read_keeps_its_share() {
+    let mut net = connected(Mode::Multi);
     let streams = net.open();
-    for (end, (session, stream)) in [(End::A, streams[0]), (End::B, streams[1])] {
-        let state = net.host(end).stream(session, stream).expect("it is open");
-        assert_eq!(state.send_space, 8_000_000, "{end:?}");
+    start(&mut net, End::A, streams[0], b"unread");
+    for (end, stream) in [(End::A, streams[0]), (End::B, streams[1])] {
+        net.release(end, stream);
+    }
+    net.ms(1_000);
+    for (end, (session, stream), is_empty) in
+        [(End::A, streams[0], true), (End::B, streams[1], false)]
+    {
+        assert!(net.over(end, (session, stream)), "{end:?}");
+        net.host(end).with(session, |open| {
+            assert_eq!(open.streams[stream].share == 0, is_empty, "{end:?}");
+        });
     }
 }
 
 #[test]
 fn streams_that_are_over_take_no_place() {
-    let mut net = connected();
+    let mut net = connected(Mode::Shake);
     net.open_short_ones(1_100);
     let streams = net.open();
     assert!(net.carry(End::B, streams, b"hello", 2_000) == b"hello");
