@@ -31,6 +31,9 @@ const CHECK_AFTER: u8 = 8;
 const MAX_MISSED: u8 = 4;
 /// Questions that are remembered.
 const MAX_ASKED: usize = 64;
+/// Questions for the MTU that are kept among them when the others are thinned out: those of eight
+/// seconds, if the path is asked for every MTU.
+const MAX_MTUS_ASKED: usize = 8 * MTUS.len();
 
 /// A question that has not been answered.
 #[derive(Clone, Copy, Debug)]
@@ -202,7 +205,9 @@ impl Path {
             if !is_lost {
                 return None;
             }
-            self.check.missed += 1;
+            // A question that is remembered no more may still be answered.
+            let is_open = self.asked.iter().any(|asked| asked.at >= at && asked.mtu == Some(mtu));
+            self.check.missed += u8::from(is_open);
         }
         if self.check.missed > MAX_MISSED {
             (self.mtu, self.probes, self.check) = (None, 0, Check::default());
@@ -224,12 +229,7 @@ impl Path {
         let padding = mtu.map_or(0, |mtu| mtu - bare as u16);
         let sent = self.counts.sent + 1;
         if self.asked.len() == MAX_ASKED {
-            // Some of all ages are left, as a path may take longer than the latest ones are old.
-            let mut is_kept = false;
-            self.asked.retain(|_| {
-                is_kept = !is_kept;
-                is_kept
-            });
+            self.thin_out();
         }
         self.asked.push_back(Asked { token, at: now, sent, mtu });
         if mtu.is_none() {
@@ -242,6 +242,22 @@ impl Path {
             priority: self.priority,
             padding,
         }
+    }
+
+    /// Forgets half of the questions that are not for the MTU. Some of all ages are left, as a path
+    /// may take longer than the latest ones are old.
+    fn thin_out(&mut self) {
+        let mut is_kept = false;
+        // An MTU is judged by each of its questions: only those of a path that is long silent go.
+        let mut mtus = self.asked.iter().filter(|asked| asked.mtu.is_some()).count();
+        self.asked.retain(|asked| {
+            if asked.mtu.is_some() {
+                mtus -= 1;
+                return mtus < MAX_MTUS_ASKED;
+            }
+            is_kept = !is_kept;
+            is_kept
+        });
     }
 
     /// The answer to a question.
@@ -366,5 +382,32 @@ mod tests {
         }
         let expected = slow.expected_delay(at(8_000)) + Duration::from_millis(1_000);
         assert!((2_000..2_200).contains(&expected.as_millis()), "{expected}");
+    }
+
+    /// Datagrams ask a path each 20 ms, of which the answers take 2 s. Nothing is lost.
+    #[test]
+    fn the_questions_of_datagrams_leave_a_slow_path_its_mtu() {
+        const RTT: u64 = 2_000;
+        let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
+        for offset in [0, 1, 7, 19, 20, 333, 990] {
+            let mut path = Path::default();
+            let first = path.ask(at(0), 0, 0, Some(1500));
+            assert!(path.take_answer(at(0), &first));
+            let (mut open, mut token) = (VecDeque::new(), 0);
+            for ms in 1..600_000 {
+                while let Some((_, question)) = open.pop_front_if(|(due, _)| *due == ms) {
+                    path.take_answer(at(ms), &question);
+                }
+                let is_checked = ms % 1_000 == offset;
+                let check = if is_checked { path.mtu_to_check(at(ms)) } else { None };
+                let plain = usize::from(is_checked) + usize::from(ms % 20 == 0);
+                let plain = std::iter::repeat_n(None, plain);
+                for mtu in check.map(Some).into_iter().chain(plain) {
+                    token += 1;
+                    open.push_back((ms + RTT, path.ask(at(ms), token, 0, mtu)));
+                }
+                assert_eq!(path.mtu, Some(1500), "at {ms} ms, {offset}");
+            }
+        }
     }
 }
