@@ -2,7 +2,7 @@
 
 use super::carrier::Carrier;
 use super::event::Event;
-use super::path::{MAX_MSS, MIN_MSS, Path};
+use super::path::{MAX_MSS, MIN_MSS, Path, claimed_payload};
 use super::route::Route;
 use super::session::{BUSY, Session, Waiting};
 use fairwave_machine::Machine;
@@ -70,8 +70,10 @@ impl Session {
         let mss = Some(mss.min(MAX_MSS)).filter(|mss| *mss > 0);
         let before = std::mem::replace(&mut self.peer_mss, mss);
         if let Some(mss) = mss.filter(|_| self.side == Side::Acceptor && mss != before) {
+            // Each new size cuts what is in flight: a peer has few to choose from.
+            let mss = claimed_payload(mss);
             let slots = 0..self.streams.capacity();
-            slots.for_each(|slot| self.fit(now, slot, mss.max(MIN_MSS)));
+            slots.for_each(|slot| self.fit(now, slot, mss));
         }
     }
 

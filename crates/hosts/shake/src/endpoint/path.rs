@@ -126,6 +126,18 @@ pub struct PathStats {
     pub received: (u64, u64),
 }
 
+/// Payload of a segment in a packet of this size, with so many bytes of headers of IP and UDP.
+fn payload_behind(headers: usize, mtu: u16) -> u16 {
+    mtu - (headers + RECORD_OVERHEAD + MESSAGE_HEAD) as u16
+}
+
+/// The largest payload that a path may have and that is not larger than a peer's claim. A claim
+/// below all gives the smallest, which every path takes.
+pub(super) fn claimed_payload(claim: u16) -> u16 {
+    let of = |mtu| [IPV4_HEADERS, IPV6_HEADERS].map(|headers| payload_behind(headers, mtu));
+    MTUS.into_iter().flat_map(of).find(|payload| *payload <= claim).unwrap_or(MIN_MSS)
+}
+
 impl PathStats {
     /// These counts with those of a session before.
     #[must_use]
@@ -183,7 +195,7 @@ impl Path {
 
     /// Payload of a segment in a packet of this size.
     fn payload_of(&self, mtu: u16) -> u16 {
-        mtu - (self.headers() + RECORD_OVERHEAD + MESSAGE_HEAD) as u16
+        payload_behind(self.headers(), mtu)
     }
 
     /// MTUs beyond the largest that was answered, for which it is to be asked now. After some times

@@ -87,3 +87,25 @@ fn an_mtu_outlives_random_loss() {
         assert_eq!(net.client.paths(streams[0].0)[0].mtu, Some(1500), "{:?}", net.now);
     }
 }
+
+/// A peer claims a smaller MSS with each question, one byte at a time. The segments in flight are
+/// cut only to the payloads of the MTUs that a path is asked for, of both versions of IP.
+#[test]
+fn claims_of_ever_smaller_segments_cut_few() {
+    let mut net = Net::new(&[wire(20, 10, 0.0)]);
+    net.ms(300);
+    let streams = net.open();
+    net.works[0] = false;
+    start(&mut net, End::B, streams[1], &content(1_000_000));
+    let (now, (session, stream)) = (net.now, streams[1]);
+    let mut sizes = std::collections::BTreeSet::new();
+    for mss in (1..=1_500).rev() {
+        net.server.with(session, |open| {
+            open.take_peer_mss(now, mss);
+            sizes.insert(open.streams[stream].mss);
+        });
+    }
+    assert!(sizes.len() <= 6, "{sizes:?}");
+    net.works[0] = true;
+    delivers(&mut net, End::B, streams);
+}
