@@ -28,7 +28,7 @@ struct Link {
     modes: Vec<Mode>,
 }
 
-/// What a rate control has chosen for an attempt.
+/// Choice of a rate control for an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt {
     pub(super) mode: Mode,
