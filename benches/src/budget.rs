@@ -25,7 +25,7 @@ pub(crate) struct Options {
 }
 
 /// The function at which the flame graphs begin: the event loop.
-const LOOP: &str = "fairwave_sim::run_while";
+const LOOP: &str = "fairwave_sim::simulation::Simulation::run_until";
 
 /// A scenario whose cost is measured.
 struct Case {
