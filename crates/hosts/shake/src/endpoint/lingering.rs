@@ -2,8 +2,7 @@
 
 use super::carrier::Carrier;
 use super::event::Event;
-use super::repeated::Repeated;
-use super::session::Session;
+use super::session::{Repeated, Session};
 use fairwave_machine::Machine;
 use fairwave_shake::Input;
 use fairwave_units::{Duration, Instant};

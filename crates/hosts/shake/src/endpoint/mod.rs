@@ -16,7 +16,6 @@ mod opening;
 mod path;
 mod priority;
 mod queue;
-mod repeated;
 mod route;
 mod sent;
 mod session;

@@ -5,7 +5,6 @@ use super::config::Config;
 use super::datagrams::Datagrams;
 use super::event::{Event, StreamState};
 use super::path::{MIN_MSS, Path};
-use super::repeated::Repeated;
 use super::route::{MAX_PATHS, Route, Transmit};
 use super::sent::Sent;
 use super::settings::{Mode, Settings};
@@ -23,6 +22,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// memory of UDP (RFC 4787 section 4.3: 2 minutes, often 30 s).
 pub(super) const BUSY: Duration = Duration::from_secs(1);
 const IDLE: Duration = Duration::from_secs(15);
+
+/// Repeats of a reset. An idle peer sends nothing on the stream that would be answered with one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Repeated {
+    /// Time of the first.
+    pub(super) since: Option<Instant>,
+    /// Number of them.
+    pub(super) count: u32,
+}
 
 /// A stream of the session.
 #[derive(Debug)]

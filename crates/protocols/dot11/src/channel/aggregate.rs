@@ -23,7 +23,7 @@ impl<P> Contender<P> {
         longest: Option<Duration>,
         limits: Option<Aggregation>,
     ) {
-        let limits = limits.filter(|_| self.batch.to.is_some() && !self.batch.is_sample);
+        let limits = limits.filter(|_| self.batch.to.is_some() && !self.batch.choice.is_sample);
         let room = Room::new(phy, self.batch.mode, longest, limits);
         debug_assert!(!self.batch.settled.has(0), "a settled frame is first");
         let Batch { frames, settled, ends, .. } = &mut self.batch;

@@ -4,7 +4,7 @@
 use super::air::{BROADCAST, Transmission};
 use super::mac::{Phase, Serving};
 use super::outputs::Run;
-use super::rates::{Attempt, Peer};
+use super::rates::Peer;
 use super::{Channel, Due, Fate, FrameKind, RadioId};
 use super::{Response, ResponseKind};
 use crate::phy::{ACK_BYTES, BLOCK_ACK_BYTES, Format, RTS_BYTES};
@@ -123,8 +123,7 @@ impl<P: Copy> Channel<P> {
         let (name, capabilities) = (self.air.name_of(to), self.macs[to as usize].capabilities);
         let peer = Peer { name, capabilities };
         if let Some(rates) = &mut self.macs[radio as usize].rates {
-            let Attempt { mode, rate, is_sample } = rates.choose(to, peer, batch.failures, now);
-            (batch.mode, batch.rate, batch.is_sample) = (mode, rate, is_sample);
+            (batch.mode, batch.choice) = rates.choose(to, peer, batch.failures, now);
         }
     }
 
@@ -442,7 +441,7 @@ impl<P: Copy> Channel<P> {
         let is_first = |place: &usize| batch.received.has(*place) && !batch.frames[*place].joined;
         let arrived = batch.on_air().flatten().filter(is_first).count();
         let arrived = if answered { arrived as u32 } else { 0 };
-        rates.on_attempt(to.0, batch.rate, sent, arrived, now);
+        rates.on_attempt(to.0, batch.choice.rate, sent, arrived, now);
     }
 
     /// Ends a frame that needs no acknowledgement.

@@ -6,6 +6,7 @@ use super::rates::Rates;
 use super::room::{Filling, Room};
 use super::{AirtimeLimits, Config, Mpdu, RadioConfig, RadioId};
 pub(super) use crate::phy::{DELIMITER_BYTES, in_ampdu};
+use crate::rate_control::Choice;
 use crate::{Capabilities, Edca, Mode, Phy};
 use core::ops::Range;
 use fairwave_trace::StationSample;
@@ -172,13 +173,11 @@ pub(super) struct Frame {
 pub(super) struct Batch<P> {
     pub(super) to: Option<RadioId>,
     pub(super) mode: Mode,
-    /// Index of that mode in the rate control, if that chose it. Kept here, as other categories
-    /// choose for the same receiver while this batch waits.
-    pub(super) rate: usize,
+    /// The choice of that mode, if a rate control made it. Kept here, as other categories choose
+    /// for the same receiver while this batch waits.
+    pub(super) choice: Choice,
     /// Whether the mode of the next PPDU is chosen already, as the RTS for it was not answered.
     pub(super) is_mode_chosen: bool,
-    /// Whether the next PPDU is a sample of its mode, and has a single MPDU.
-    pub(super) is_sample: bool,
     pub(super) frames: VecDeque<Frame>,
     /// The payload of each frame.
     pub(super) payloads: VecDeque<P>,
@@ -287,9 +286,8 @@ impl<P> Contender<P> {
         let batch = Batch {
             to: None,
             mode,
-            rate: 0,
+            choice: Choice::usual(0),
             is_mode_chosen: false,
-            is_sample: false,
             frames: VecDeque::new(),
             payloads: VecDeque::new(),
             received: Bitmap::default(),

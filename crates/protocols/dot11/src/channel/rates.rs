@@ -28,15 +28,6 @@ struct Link {
     modes: Vec<Mode>,
 }
 
-/// Choice of a rate control for an attempt.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Attempt {
-    pub(super) mode: Mode,
-    /// Index of the mode among those of the pair.
-    pub(super) rate: usize,
-    pub(super) is_sample: bool,
-}
-
 /// A receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer<'a> {
@@ -57,14 +48,14 @@ impl Rates {
         Self { choice, own, phy, aggregation, seed, name, links: BTreeMap::new() }
     }
 
-    /// The mode for an attempt at a frame for `to`; `attempt` counts from 0.
+    /// The mode for an attempt at a frame for `to`, and its choice; `attempt` counts from 0.
     pub(super) fn choose(
         &mut self,
         to: u32,
         peer: Peer<'_>,
         attempt: u32,
         now: Instant,
-    ) -> Attempt {
+    ) -> (Mode, Choice) {
         let link = self.links.entry(to).or_insert_with(|| {
             let modes = self.own.common(peer.capabilities).modes(self.phy);
             let initial = self.choice.initial;
@@ -75,8 +66,8 @@ impl Rates {
             };
             Link { control: self.choice.algorithm.build(setup), modes }
         });
-        let Choice { rate, is_sample } = link.control.choose(now, attempt);
-        Attempt { mode: link.modes[rate], rate, is_sample }
+        let choice = link.control.choose(now, attempt);
+        (link.modes[choice.rate], choice)
     }
 
     /// Returns the most used mode of frames for `to`; `None` before the first.
@@ -84,7 +75,7 @@ impl Rates {
         self.links.get(&to).map(|link| link.modes[link.control.current()])
     }
 
-    /// The attempt at a frame for `to` in the mode of this index is over: of `sent` MPDUs,
+    /// The attempt at a frame for `to` at this rate is over: of `sent` MPDUs,
     /// `acknowledged` were.
     pub(super) fn on_attempt(
         &mut self,

@@ -19,6 +19,14 @@ fn delivers(net: &mut Net, from: End, streams: [(usize, usize); 2]) {
     assert!(rest(net, to, streams[to as usize], 1_000_000) == content(1_000_000), "{from:?}");
 }
 
+/// The first of two links is cut.
+fn second_carries_on(net: &mut Net, from: End, streams: [(usize, usize); 2]) {
+    net.report(End::A, Input::PathDown(0));
+    net.works[0] = false;
+    delivers(net, from, streams);
+    net.carries(streams);
+}
+
 fn two() -> Net {
     Net::new(&[wire(20, 10, 0.0), wire(20, 10, 0.0)])
 }
@@ -36,10 +44,7 @@ fn a_stream_uses_a_path_of_a_smaller_mtu_that_comes_up_later() {
         start(&mut net, from, streams[from as usize], &content(1_000_000));
         net.report(End::A, Input::PathUp(route(1)));
         net.ms(25);
-        net.report(End::A, Input::PathDown(0));
-        net.works[0] = false;
-        delivers(&mut net, from, streams);
-        net.carries(streams);
+        second_carries_on(&mut net, from, streams);
     }
 }
 
@@ -54,10 +59,7 @@ fn a_stream_uses_a_path_that_comes_back_with_a_smaller_mtu() {
         net.mtus[1] = 1300;
         net.report(End::A, Input::PathUp(route(1)));
         net.ms(1_000);
-        net.report(End::A, Input::PathDown(0));
-        net.works[0] = false;
-        delivers(&mut net, from, streams);
-        net.carries(streams);
+        second_carries_on(&mut net, from, streams);
     }
 }
 

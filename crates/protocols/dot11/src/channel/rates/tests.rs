@@ -100,18 +100,22 @@ impl RateControl for Climbing {
     fn on_attempt(&mut self, _: Instant, _: usize, _: u32, _: u32) {}
 }
 
+/// The access point and a station that lose 6 of 10 control frames, and no data.
+fn without_most_responses(standard: Standard, algorithm: Chosen, seed: u64) -> Rig {
+    let mut config = config(standard);
+    config.rts_threshold = Some(500);
+    config.errors = ErrorModel::Rate { data: 0.0, control: 0.6 };
+    let rates = Some(RateChoice { algorithm, initial: None });
+    Rig::with_seed(config, &[RadioConfig { rates, ..radio("ap", 0.0) }, radio("sta", 4.0)], seed)
+}
+
 /// An attempt without CTS says nothing of the rate: the one that was chosen stays.
 #[test]
 fn a_lost_rts_leaves_the_rate_as_it_is() {
     let mut retried = 0;
     for seed in 0..20 {
         let algorithm = Chosen::own("climbing", |_| Box::new(Climbing::default()));
-        let rates = Some(RateChoice { algorithm, initial: None });
-        let mut config = config(Standard::A);
-        config.rts_threshold = Some(500);
-        config.errors = ErrorModel::Rate { data: 0.0, control: 0.6 };
-        let radios = [RadioConfig { rates, ..radio("ap", 0.0) }, radio("sta", 4.0)];
-        let mut rig = Rig::with_seed(config, &radios, seed);
+        let mut rig = without_most_responses(Standard::A, algorithm, seed);
         rig.send(at(100), 0, mpdu(1, 7));
         rig.run_until(at(1_000_000));
         let first = rig.frames.iter().position(|frame| frame.kind == FrameKind::Data);
@@ -174,12 +178,7 @@ fn attempts_are_reported_at_the_rate_that_they_had() {
         let algorithm = Chosen::own("recording", move |_| {
             Box::new(Recording { choices: 0, attempts: shared.clone() })
         });
-        let rates = Some(RateChoice { algorithm, initial: None });
-        let mut config = config(Standard::N);
-        config.rts_threshold = Some(500);
-        config.errors = ErrorModel::Rate { data: 0.0, control: 0.6 };
-        let radios = [RadioConfig { rates, ..radio("ap", 0.0) }, radio("sta", 4.0)];
-        let mut rig = Rig::with_seed(config, &radios, seed);
+        let mut rig = without_most_responses(Standard::N, algorithm, seed);
         for number in 0..20 {
             let now = at(100 + u64::from(number) * 5000);
             rig.run_until(now);
