@@ -17,9 +17,9 @@ const MAX_LOOKUPS: usize = 4;
 /// Datagrams that wait for the address of one name.
 const MAX_WAITING: usize = 16;
 /// Time for the addresses of a name.
-const PATIENCE: Duration = Duration::from_secs(3);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time after a failure in which a name is not looked up again.
-const FAILED: Duration = Duration::from_secs(5);
+const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// A name, and a port.
 type Target = (String, u16);
@@ -40,8 +40,8 @@ pub(crate) async fn addresses(
 #[derive(Debug)]
 enum Name {
     /// It is being looked up; datagrams wait for its address.
-    Sought(Vec<Bytes>),
-    At(SocketAddr),
+    Pending(Vec<Bytes>),
+    Resolved(SocketAddr),
     /// It has no address that is allowed, until this time.
     Failed(Instant),
 }
@@ -63,9 +63,9 @@ impl Names {
         datagram: Bytes,
     ) -> Option<SocketAddr> {
         match self.known.get_mut(&target) {
-            Some(Name::At(address)) => return Some(*address),
+            Some(Name::Resolved(address)) => return Some(*address),
             Some(Name::Failed(until)) if *until > now => return None,
-            Some(Name::Sought(waiting)) => {
+            Some(Name::Pending(waiting)) => {
                 if waiting.len() < MAX_WAITING {
                     waiting.push(datagram);
                 }
@@ -77,9 +77,9 @@ impl Names {
             self.known.retain(|_, name| !matches!(name, Name::Failed(until) if *until <= now));
         }
         if self.known.len() < MAX_NAMES && self.lookups.len() < MAX_LOOKUPS {
-            self.known.insert(target.clone(), Name::Sought(vec![datagram]));
+            self.known.insert(target.clone(), Name::Pending(vec![datagram]));
             self.lookups.spawn(async move {
-                let found = addresses(&target.0, target.1, PATIENCE).await;
+                let found = addresses(&target.0, target.1, LOOKUP_TIMEOUT).await;
                 (target, found)
             });
         }
@@ -95,10 +95,10 @@ impl Names {
             let Some(done) = self.lookups.join_next().await else { return pending().await };
             let Ok((target, found)) = done else { continue };
             let address = found.unwrap_or_default().into_iter().find(&is_allowed);
-            let until = Instant::now() + FAILED;
-            let name = address.map_or(Name::Failed(until), Name::At);
+            let until = Instant::now() + RETRY_AFTER;
+            let name = address.map_or(Name::Failed(until), Name::Resolved);
             let before = self.known.insert(target, name);
-            if let (Some(address), Some(Name::Sought(waiting))) = (address, before) {
+            if let (Some(address), Some(Name::Pending(waiting))) = (address, before) {
                 return (address, waiting);
             }
         }
@@ -144,10 +144,10 @@ mod tests {
             let is_second = |at: &SocketAddr| at.ip() == Ipv4Addr::new(127, 0, 0, 2);
             assert_eq!(names.found(is_second).await.1, [datagram(2)]);
             while names.lookups.join_next().await.is_some() {}
-            names.known.insert(target(), Name::Failed(now + FAILED));
+            names.known.insert(target(), Name::Failed(now + RETRY_AFTER));
             assert_eq!(names.find(now, target(), datagram(3)), None);
             assert!(names.lookups.is_empty(), "it has failed just now");
-            assert_eq!(names.find(now + FAILED, target(), datagram(4)), None);
+            assert_eq!(names.find(now + RETRY_AFTER, target(), datagram(4)), None);
             assert_eq!(names.found(|_| true).await, (LOCAL.into(), vec![datagram(4)]));
         });
     }
