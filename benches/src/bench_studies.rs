@@ -6,7 +6,7 @@ use crate::record;
 use clap::Args;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xtask::pages;
 use xtask::shell::{Outcome, cargo, command, note, run_aside};
 use xtask::workspace;
@@ -28,6 +28,9 @@ pub(crate) struct Options {
     /// Add the figures to `benches/runs/DATE-studies.md`.
     #[arg(long)]
     record: bool,
+    /// Measure this `fairwave`, such as that of a guided wheel, not a release build.
+    #[arg(long, value_name = "FILE")]
+    command: Option<PathBuf>,
 }
 
 /// Runs a command with its output in a file, and prints its cost as JSON. A process in between,
@@ -64,7 +67,13 @@ struct Row {
 
 /// Runs the studies one after the other, each with a worker for every core.
 pub(crate) fn bench(options: &Options) -> Outcome {
-    run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
+    let fairwave = match &options.command {
+        Some(given) => given.clone(),
+        None => {
+            run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
+            workspace::target().join("release/fairwave")
+        }
+    };
     let form = if options.full && !options.quick { "--full" } else { "--quick" };
     let names = match options.studies.is_empty() {
         true => pages::studies()?,
@@ -75,7 +84,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     let mut end = Ok(());
     for name in &names {
         note(&format!("{name} {form}"));
-        match measured(name, form, options.pages) {
+        match measured(&fairwave, name, form, options.pages) {
             Ok(found) => {
                 note(row(&found).trim_end());
                 rows.push(found);
@@ -91,7 +100,11 @@ pub(crate) fn bench(options: &Options) -> Outcome {
         return end;
     }
     let facts = conditions(&before)?;
-    let text = page(form, &facts, &rows);
+    let measured = match &options.command {
+        Some(given) => format!("{form} --command {}", given.display()),
+        None => form.to_owned(),
+    };
+    let text = page(&measured, &facts, &rows);
     println!("{text}");
     if options.record {
         record::add("studies", "what the studies take", &text)?;
@@ -99,7 +112,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     end
 }
 
-fn measured(name: &str, form: &str, is_page: bool) -> Result<Row, String> {
+fn measured(fairwave: &Path, name: &str, form: &str, is_page: bool) -> Result<Row, String> {
     let place = workspace::target().join("bench-studies");
     let (store, out) = (place.join("store"), place.join("out"));
     for old in [&store, &out] {
@@ -109,22 +122,22 @@ fn measured(name: &str, form: &str, is_page: bool) -> Result<Row, String> {
     }
     let printed = place.join("printed");
     fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
-    let first = timed(name, form, &store, &out, &printed)?;
+    let first = timed(fairwave, name, form, [&store, &out, &printed])?;
     if is_page {
         let page = fs::read_to_string(&printed);
         pages::write(name, &page.map_err(|error| format!("{}: {error}", printed.display()))?)?;
     }
-    let again = timed(name, form, &store, &out, &printed)?;
-    let kept = kept(&store)?;
+    let again = timed(fairwave, name, form, [&store, &out, &printed])?;
+    let kept = kept(fairwave, &store)?;
     let results = kept["versions"].as_array().into_iter().flatten();
     let results = results.filter_map(|version| version["results"].as_u64()).sum();
     let store_mb = kept["bytes"].as_f64().unwrap_or(0.0) / 1e6;
     Ok(Row { name: name.to_owned(), results, store_mb, first, again })
 }
 
-fn timed(name: &str, form: &str, store: &Path, out: &Path, printed: &Path) -> Result<Cost, String> {
-    let fairwave = workspace::target().join("release/fairwave").display().to_string();
-    let [store, out, printed] = [store, out, printed].map(|path| path.display().to_string());
+fn timed(fairwave: &Path, name: &str, form: &str, files: [&Path; 3]) -> Result<Cost, String> {
+    let fairwave = fairwave.display().to_string();
+    let [store, out, printed] = files.map(|path| path.display().to_string());
     let study = [&fairwave, "--quiet", "--force", "--out", &out, "reproduce", name, form];
     let last = ["--markdown", "--store", &store];
     let args = [&["-c", TIMED, &printed][..], &study, &last].concat();
@@ -141,9 +154,9 @@ fn timed(name: &str, form: &str, store: &Path, out: &Path, printed: &Path) -> Re
 }
 
 /// Output of `fairwave store --json`.
-fn kept(store: &Path) -> Result<Value, String> {
+fn kept(fairwave: &Path, store: &Path) -> Result<Value, String> {
     let args = ["--json", "store", "--store", &store.display().to_string()];
-    let output = workspace::fairwave("release", &args).output();
+    let output = command(&fairwave.to_string_lossy(), &args).output();
     let output = output.map_err(|error| format!("fairwave store: {error}"))?;
     serde_json::from_slice(&output.stdout).map_err(|error| format!("fairwave store: {error}"))
 }
