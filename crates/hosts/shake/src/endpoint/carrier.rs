@@ -296,6 +296,14 @@ impl Carrier {
         }
     }
 
+    /// Whether the peer may have missed that the stream was reset.
+    pub(super) fn has_reset(&self) -> bool {
+        match self {
+            Self::Shake(connection) => connection.has_reset(),
+            Self::Multi(set) => set.is_broken(),
+        }
+    }
+
     /// Frees the buffers of a stream that is over and has no reader; returns whether they are empty
     /// for good. Those of a set are so when its connections were closed by both ends: a peer could
     /// fill the buffers of others.

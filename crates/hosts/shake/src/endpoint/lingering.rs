@@ -2,10 +2,11 @@
 
 use super::carrier::Carrier;
 use super::event::Event;
-use super::session::{Repeated, Session};
+use super::session::{Repeated, Session, Stream, Waiting};
 use fairwave_machine::Machine;
 use fairwave_shake::Input;
 use fairwave_units::{Duration, Instant};
+use fairwave_wire::shake::Reason;
 
 /// Time for which a stream that is over answers a peer that missed its last acknowledgement, and
 /// for which resets are repeated.
@@ -32,7 +33,7 @@ impl Session {
         stream.reset = stream.reset.or(happened.reset);
         if stream.carrier.is_over() && stream.over_since.is_none() {
             stream.over_since = Some(now);
-            if matches!(&stream.carrier, Carrier::Shake(connection) if connection.has_reset()) {
+            if stream.carrier.has_reset() {
                 self.resets.insert(slot, Repeated::default());
             }
         }
@@ -100,13 +101,33 @@ impl Session {
             if repeated.count > REPEATS && now.since(since) >= LINGER {
                 self.resets.remove(&slot);
             } else {
-                self.with(slot, |carrier| {
-                    if let Carrier::Shake(connection) = carrier {
-                        connection.handle(now, Input::Repeat { path });
-                    }
-                });
+                self.repeat_reset(now, slot, path);
             }
             self.touch(slot);
         }
+    }
+
+    /// Sends the reset of a stream on a path. That of a set is one message: a segment with RST
+    /// would have to match the state of a connection, which may never have been established.
+    fn repeat_reset(&mut self, now: Instant, slot: usize, path: u8) {
+        let Some(stream) = self.streams.get_mut(slot) else { return };
+        match &mut stream.carrier {
+            Carrier::Shake(connection) => connection.handle(now, Input::Repeat { path }),
+            Carrier::Multi(_) => {
+                let reason = stream.reset.unwrap_or(Reason::Abort);
+                self.waiting.push_back(Waiting::Reset(path, stream.id, reason));
+            }
+        }
+    }
+
+    /// The peer has reset a set, and says so by more than segments that were lost.
+    pub(super) fn take_reset(&mut self, now: Instant, slot: usize, reason: Reason) {
+        let open = |stream: &&mut Stream| stream.over_since.is_none();
+        let Some(stream) = self.streams.get_mut(slot).filter(open) else { return };
+        // Over from now on, so that this end repeats nothing.
+        (stream.over_since, stream.reset) = (Some(now), stream.reset.or(Some(reason)));
+        stream.carrier.abort(now);
+        self.events.push_back(Event::Stream { session: self.number, stream: slot });
+        self.touch(slot);
     }
 }

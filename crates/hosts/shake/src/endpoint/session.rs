@@ -17,6 +17,7 @@ use fairwave_wire::shake::record::{Bundle, Echo, Frame, RECORD_HEAD_LEN, Record}
 use fairwave_wire::shake::{Body, Header, Reason, Side};
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::num::NonZeroU64;
 
 /// Time between questions while streams are open, and while none is: short enough for a NAT's
 /// memory of UDP (RFC 4787 section 4.3: 2 minutes, often 30 s).
@@ -58,6 +59,8 @@ pub(super) enum Waiting {
     Ping(u8, Option<u16>),
     Pong(u8, Echo),
     Close(u8),
+    /// The reset of a set, for a path.
+    Reset(u8, u64, Reason),
 }
 
 /// State of one session.
@@ -285,9 +288,13 @@ impl Session {
         let opens = matches!(header.body, Body::Join(join) if join.open)
             && self.settings.mode != Mode::Multi;
         let Some(slot) = self.find(now, config, header.connection, opens) else { return };
-        if let Carrier::Shake(connection) = &mut self.streams[slot].carrier {
-            connection.handle(now, Fact::Segment(Segment { header, payload }));
-            self.touch(slot);
+        match (&mut self.streams[slot].carrier, header.body) {
+            (Carrier::Shake(connection), _) => {
+                connection.handle(now, Fact::Segment(Segment { header, payload }));
+                self.touch(slot);
+            }
+            (Carrier::Multi(_), Body::Reset { reason }) => self.take_reset(now, slot, reason),
+            (Carrier::Multi(_), _) => {}
         }
     }
 
@@ -502,6 +509,11 @@ impl Session {
                 self.record(id, &Frame::Pong(echo))
             }
             Waiting::Close(id) => self.record(id, &Frame::Close),
+            Waiting::Reset(path, connection, reason) => {
+                let (from, body) = (self.side, Body::Reset { reason });
+                let number = NonZeroU64::MIN;
+                self.bundle(&Header { connection, from, path, number, sent_us: 0, body })
+            }
         }
     }
 

@@ -225,6 +225,12 @@ impl<P: Marked> Multi<P> {
         self.legs.iter().all(|leg| leg.is_over() || is_done && leg.is_end_delivered())
     }
 
+    /// Whether its connections were reset before both streams were delivered, by this end or the
+    /// other.
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
     /// Whether it keeps no bytes, and takes none any more: both streams have come whole and were
     /// read, and both ends have closed each connection.
     pub fn is_drained(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Hosts that are suspended, and outages of all links: streams go on, or end in bounded time.
 
 use super::*;
+use fairwave_wire::shake::Reason;
 
 /// Datagrams that the socket of a suspended host keeps.
 const SOCKET: usize = 150;
@@ -47,7 +48,12 @@ impl Net {
 
 /// Two links, and a stream that has carried something.
 fn begun() -> (Net, [(usize, usize); 2]) {
-    let mut net = Net::new(&[wire(20, 10, 0.0), wire(10, 20, 0.0)]);
+    begun_in(Mode::Shake)
+}
+
+fn begun_in(mode: Mode) -> (Net, [(usize, usize); 2]) {
+    let config = Config { mode, ..Config::new(psk()) };
+    let mut net = Net::with(&[wire(20, 10, 0.0), wire(10, 20, 0.0)], &config);
     net.ms(300);
     let streams = net.open();
     assert!(net.carry(End::B, streams, &content(100_000), 2_000) == content(100_000));
@@ -198,13 +204,23 @@ fn a_receiver_learns_after_an_outage_that_its_stream_is_over() {
 /// A stream is aborted in a short outage, at either end; the other end is idle.
 #[test]
 fn a_lost_reset_is_repeated() {
-    for (end, peer) in [(End::A, End::B), (End::B, End::A)] {
-        let (mut net, streams) = begun();
-        net.works = vec![false; 2];
-        net.abort(end, streams[end as usize]);
-        net.ms(2_000);
-        net.works = vec![true; 2];
-        net.ends_within(peer, streams[peer as usize], 3);
+    for mode in Mode::ALL {
+        for (end, peer) in [(End::A, End::B), (End::B, End::A)] {
+            let (mut net, streams) = begun_in(mode);
+            net.works = vec![false; 2];
+            net.abort(end, streams[end as usize]);
+            net.ms(2_000);
+            net.works = vec![true; 2];
+            net.ends_within(peer, streams[peer as usize], 3);
+            let (session, stream) = streams[peer as usize];
+            let state = net.host(peer).stream(session, stream).expect("it is not released");
+            assert_eq!(state.reset, Some(Reason::Abort), "{mode:?} {end:?}");
+            net.release(peer, (session, stream));
+            net.ms(40_000);
+            for (end, (session, stream)) in [(End::A, streams[0]), (End::B, streams[1])] {
+                assert!(net.host(end).stream(session, stream).is_none(), "it is forgotten");
+            }
+        }
     }
 }
 
