@@ -305,15 +305,15 @@ impl Carrier {
     }
 
     /// Frees the buffers of a stream that is over and has no reader; returns whether they are empty
-    /// for good. Those of a set are so when its connections were closed by both ends: a peer could
-    /// fill the buffers of others.
+    /// for good. Those of a set are so when both ends have closed its connections, or they were
+    /// reset: a peer could fill the buffers of others.
     pub(super) fn discard(&mut self) -> bool {
         match self {
             Self::Shake(connection) => {
                 connection.discard();
                 true
             }
-            Self::Multi(set) => set.is_drained(),
+            Self::Multi(set) => set.discard(),
         }
     }
 

@@ -65,6 +65,12 @@ impl<P: Marked> Incoming<P> {
         Some(data)
     }
 
+    /// Frees the unread data: nothing comes any more.
+    pub(super) fn discard(&mut self) {
+        self.read += self.ready.len();
+        (self.ready, self.held) = (P::Store::default(), Reassembly::new(0));
+    }
+
     /// Records the position of data, or of the end, by a header: it must be the same stream for
     /// all.
     pub(super) fn check(&self, header: &Header) -> Result<(), Fault> {

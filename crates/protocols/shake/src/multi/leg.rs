@@ -102,11 +102,12 @@ impl<P: Marked> Leg<P> {
         matches!(self.connection.state(), State::Closed | State::TimeWait)
     }
 
-    /// Whether both directions were closed, and its buffers are empty. A reset leaves them as they
-    /// were.
-    pub(super) fn is_drained(&self) -> bool {
-        let is_acked = self.connection.bytes_acked() == self.written;
-        self.is_over() && self.is_finished && is_acked && self.bytes_ready() == 0
+    /// Frees the buffers of a connection that is over.
+    pub(super) fn discard(&mut self) {
+        // A stream without its end is no failure from now on.
+        self.is_dead = true;
+        self.placed = VecDeque::new();
+        self.connection.discard();
     }
 
     /// Whether the peer's TCP has acknowledged everything, and the end of this direction.

@@ -225,17 +225,22 @@ impl<P: Marked> Multi<P> {
         self.legs.iter().all(|leg| leg.is_over() || is_done && leg.is_end_delivered())
     }
 
-    /// Whether its connections were reset before both streams were delivered, by this end or the
-    /// other.
+    /// Whether it was given up, or its streams cannot be completed any more.
     pub fn is_broken(&self) -> bool {
         self.is_broken
     }
 
-    /// Whether it keeps no bytes, and takes none any more: both streams have come whole and were
-    /// read, and both ends have closed each connection.
-    pub fn is_drained(&self) -> bool {
-        let is_read = self.is_done() && self.rx.bytes_ready() == 0;
-        is_read && self.legs.iter().all(Leg::is_drained)
+    /// Frees the buffers of a set whose connections have all ended, and that has no reader any more.
+    /// Returns whether they have: until then a peer may fill the buffers.
+    pub fn discard(&mut self) -> bool {
+        if !self.legs.iter().all(Leg::is_over) {
+            return false;
+        }
+        self.is_broken |= !self.is_done();
+        self.legs.iter_mut().for_each(Leg::discard);
+        self.rx.discard();
+        self.tx.discard();
+        true
     }
 
     /// For payload with lengths only: the next mark that this end has put on the stream of a

@@ -187,6 +187,14 @@ impl<P: Marked> Outgoing<P> {
         self.base = offset;
     }
 
+    /// Frees the undelivered data: nothing is sent any more.
+    pub(super) fn discard(&mut self) {
+        (self.blocks, self.again) = (VecDeque::new(), BTreeSet::new());
+        self.store = P::Store::default();
+        (self.base, self.cut) = (self.end, self.end);
+        self.check();
+    }
+
     /// A connection will not deliver these blocks, or not soon.
     pub(super) fn give_up_on(&mut self, offsets: impl Iterator<Item = u64>) {
         for offset in offsets {

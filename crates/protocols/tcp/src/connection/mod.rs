@@ -251,6 +251,15 @@ impl<P: Payload> Connection<P> {
         self.rx.read(max)
     }
 
+    /// Frees the buffers of a connection in CLOSED or TIME-WAIT, whose application reads no more.
+    /// Unread bytes count as read.
+    pub fn discard(&mut self) {
+        if matches!(self.state, State::Closed | State::TimeWait) {
+            self.tx.discard();
+            self.rx.discard();
+        }
+    }
+
     /// Bytes that a write would take now.
     pub fn send_space(&self) -> u32 {
         if self.close_requested { 0 } else { self.tx.space() }

@@ -341,6 +341,13 @@ impl<P: Payload> Receiver<P> {
         Some(data)
     }
 
+    /// Frees the unread data.
+    pub(crate) fn discard(&mut self) {
+        self.read += self.ready.len();
+        (self.ready, self.held) = (P::Store::default(), Reassembly::new(0));
+        self.check();
+    }
+
     /// Whether reading all that had come calls for the ACK that is delayed.
     fn is_pushed(&self) -> bool {
         let is_empty = self.ready.is_empty() && self.held.is_empty();

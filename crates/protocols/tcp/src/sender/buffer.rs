@@ -139,6 +139,13 @@ impl<P: Payload> SendBuffer<P> {
         acked as u32
     }
 
+    /// Frees the unacknowledged data.
+    pub(super) fn discard(&mut self) {
+        self.store = P::Store::default();
+        (self.next, self.end) = (self.una, self.end.min(self.una));
+        self.check();
+    }
+
     /// Whether the peer has acknowledged the FIN.
     pub(super) fn fin_is_acked(&self) -> bool {
         self.fin && self.una > self.end

@@ -242,6 +242,11 @@ impl<P: Payload> Sender<P> {
         self.congestion_control.remove();
     }
 
+    /// Frees the unacknowledged data: none is retransmitted.
+    pub(crate) fn discard(&mut self) {
+        self.buffer.discard();
+    }
+
     /// Time at which the retransmission timer expires.
     pub(crate) fn timer(&self) -> Option<Instant> {
         self.timing.timer()
