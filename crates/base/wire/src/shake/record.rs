@@ -173,7 +173,8 @@ pub struct Echo {
     pub mss: u16,
     /// Use that the opener wants made of the path. An answer repeats that of its question.
     pub priority: Priority,
-    /// Octets of zeros behind it: a question of this length asks for the path's MTU.
+    /// Octets of zeros behind it: a question of this length asks for the path's MTU. Its answer has
+    /// as many, as the MTU of the way back may be smaller.
     pub padding: u16,
 }
 

@@ -118,7 +118,7 @@ pub struct PathStats {
     pub srtt: Option<Duration>,
     /// Minimum round-trip time.
     pub min_rtt: Option<Duration>,
-    /// Largest IP packet that it is known to take, in bytes.
+    /// Largest IP packet that it is known to take in both directions, in bytes.
     pub mtu: Option<u16>,
     /// Records that were sent on it, and how many of them did not arrive.
     pub sent: (u64, u64),
@@ -272,11 +272,13 @@ impl Path {
         });
     }
 
-    /// The answer to a question.
+    /// The answer to a question, in a packet of the same size: the acceptor asks nothing itself,
+    /// and large packets may vanish in its direction alone.
     pub(super) fn reply(&mut self, asked: &Echo, mss: u16) -> Echo {
         self.hear(asked);
         let counts = Counts { sent: self.counts.sent + 1, ..self.counts };
-        Echo { token: asked.token, counts, mss, priority: asked.priority, padding: 0 }
+        let padding = asked.padding.min(MTUS[0]);
+        Echo { token: asked.token, counts, mss, priority: asked.priority, padding }
     }
 
     /// Takes an answer; returns whether it answers a question of this end.

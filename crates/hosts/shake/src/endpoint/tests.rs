@@ -27,8 +27,8 @@ struct Net {
     lines: Vec<Line<Vec<u8>>>,
     /// Whether datagrams on a line arrive.
     works: Vec<bool>,
-    /// Largest IP packets that do.
-    mtus: Vec<u64>,
+    /// Largest IP packets of each end that do.
+    mtus: Vec<[u64; 2]>,
     now: Instant,
     events: Vec<(End, Event)>,
     /// Datagrams in the sockets of a host that is suspended.
@@ -72,7 +72,7 @@ impl Net {
             server: host(2),
             lines: lines.map(|(n, wire)| Line::symmetric(Seed(n as u64), *wire)).collect(),
             works: vec![true; wires.len()],
-            mtus: vec![1500; wires.len()],
+            mtus: vec![[1500; 2]; wires.len()],
             now: Instant::ZERO,
             events: Vec::new(),
             asleep: [None, None],
@@ -111,7 +111,7 @@ impl Net {
             let path = usize::from(to.octets()[3]);
             let bytes = transmit.datagram.bytes;
             let size = bytes.len() as u64 + 28;
-            if self.works[path] && size <= self.mtus[path] {
+            if self.works[path] && size <= self.mtus[path][end as usize] {
                 self.lines[path].send(real, end, bytes, size);
             }
         }

@@ -37,7 +37,7 @@ fn two() -> Net {
 fn a_stream_uses_a_path_of_a_smaller_mtu_that_comes_up_later() {
     for from in [End::A, End::B] {
         let mut net = two();
-        net.mtus[1] = 1400;
+        net.mtus[1] = [1400; 2];
         net.report(End::A, Input::PathDown(1));
         net.ms(300);
         let streams = net.open();
@@ -56,7 +56,7 @@ fn a_stream_uses_a_path_that_comes_back_with_a_smaller_mtu() {
         net.ms(300);
         let streams = net.open();
         start(&mut net, from, streams[from as usize], &content(1_000_000));
-        net.mtus[1] = 1300;
+        net.mtus[1] = [1300; 2];
         net.report(End::A, Input::PathUp(route(1)));
         net.ms(1_000);
         second_carries_on(&mut net, from, streams);
@@ -71,10 +71,41 @@ fn a_stream_goes_on_when_the_mtu_of_its_path_falls() {
         net.ms(300);
         let streams = net.open();
         start(&mut net, from, streams[from as usize], &content(1_000_000));
-        net.mtus[0] = 1400;
+        net.mtus[0] = [1400; 2];
         delivers(&mut net, from, streams);
         let again = net.open();
         net.carries(again);
+    }
+}
+
+/// Large packets of the one end vanish, and those of the other arrive.
+#[test]
+fn a_stream_goes_on_when_the_mtu_falls_in_one_direction() {
+    for narrow in [End::A, End::B] {
+        let mut net = Net::new(&[wire(20, 10, 0.0)]);
+        net.ms(300);
+        let streams = net.open();
+        start(&mut net, narrow, streams[narrow as usize], &content(1_000_000));
+        net.mtus[0][narrow as usize] = 1400;
+        delivers(&mut net, narrow, streams);
+        let again = net.open();
+        net.carries(again);
+    }
+}
+
+/// From the start, and for a path that joins a stream later.
+#[test]
+fn a_stream_uses_a_path_whose_mtu_is_smaller_in_one_direction() {
+    for narrow in [End::A, End::B] {
+        let mut net = two();
+        net.mtus[1][narrow as usize] = 1300;
+        net.report(End::A, Input::PathDown(1));
+        net.ms(300);
+        let streams = net.open();
+        start(&mut net, narrow, streams[narrow as usize], &content(1_000_000));
+        net.report(End::A, Input::PathUp(route(1)));
+        net.ms(25);
+        second_carries_on(&mut net, narrow, streams);
     }
 }
 
