@@ -7,9 +7,22 @@ use super::route::Route;
 use super::session::{BUSY, Session, Waiting};
 use fairwave_machine::Machine;
 use fairwave_shake::Input;
-use fairwave_units::Instant;
+use fairwave_units::{Duration, Instant};
 use fairwave_wire::shake::Side;
 use fairwave_wire::shake::record::Echo;
+
+/// Time for which paths must have taken segments of a size before open streams grow to it. A return
+/// to a smaller one retransmits what is in flight.
+const GROW_AFTER: Duration = Duration::from_secs(10);
+
+/// A payload of segments that all paths take, which may be larger than those of open streams: after
+/// a fall, a path may answer a question for a smaller MTU first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Steady {
+    mss: Option<u16>,
+    /// Time since which this is so, or at which streams last grew.
+    since: Instant,
+}
 
 impl Session {
     /// The host has a path, at first or again.
@@ -50,12 +63,32 @@ impl Session {
         self.with(slot, |carrier| carrier.join(now, id, nominal));
     }
 
-    /// A stream's segments have this payload at most from now on. The connections of a set have
-    /// their MSS for good.
+    /// A stream's segments have this payload at most from now on.
     fn fit(&mut self, now: Instant, slot: usize, mss: u16) {
-        let Some(stream) = self.streams.get_mut(slot).filter(|stream| stream.mss > mss) else {
-            return;
-        };
+        if self.streams.get(slot).is_some_and(|stream| stream.mss > mss) {
+            self.resize(now, slot, mss);
+        }
+    }
+
+    /// Every path takes segments of this payload: those of open streams grow to it after a while.
+    pub(super) fn grow(&mut self, now: Instant, mss: Option<u16>) {
+        if mss != self.steady.mss {
+            self.steady = Steady { mss, since: now };
+        }
+        let Some(mss) = mss.filter(|_| now.since(self.steady.since) >= GROW_AFTER) else { return };
+        self.steady.since = now;
+        for slot in 0..self.streams.capacity() {
+            let Some(stream) = self.streams.get(slot) else { continue };
+            let mss = mss.min(stream.max_mss);
+            if stream.mss < mss {
+                self.resize(now, slot, mss);
+            }
+        }
+    }
+
+    /// Changes the payload of a stream's segments. The connections of a set have theirs for good.
+    fn resize(&mut self, now: Instant, slot: usize, mss: u16) {
+        let Some(stream) = self.streams.get_mut(slot) else { return };
         if let Carrier::Shake(connection) = &mut stream.carrier {
             stream.mss = mss;
             connection.handle(now, Input::Mss(mss.into()));
@@ -69,12 +102,16 @@ impl Session {
         // set would be too long for a record.
         let mss = Some(mss.min(MAX_MSS)).filter(|mss| *mss > 0);
         let before = std::mem::replace(&mut self.peer_mss, mss);
-        if let Some(mss) = mss.filter(|_| self.side == Side::Acceptor && mss != before) {
-            // Each new size cuts what is in flight: a peer has few to choose from.
-            let mss = claimed_payload(mss);
-            let slots = 0..self.streams.capacity();
-            slots.for_each(|slot| self.fit(now, slot, mss));
+        if self.side == Side::Opener {
+            return;
         }
+        // Each new size cuts what is in flight: a peer has few to choose from.
+        let claimed = mss.map(claimed_payload);
+        if let Some(claimed) = claimed.filter(|_| mss != before) {
+            let slots = 0..self.streams.capacity();
+            slots.for_each(|slot| self.fit(now, slot, claimed));
+        }
+        self.grow(now, claimed);
     }
 
     /// Takes an answer. Streams take a path when it has answered.

@@ -4,6 +4,7 @@ use super::carrier::{self, Carrier, CarrierReport, Piece};
 use super::config::Config;
 use super::datagrams::Datagrams;
 use super::event::{Event, StreamState};
+use super::joining::Steady;
 use super::path::{MIN_MSS, Path};
 use super::route::{MAX_PATHS, Route, Transmit};
 use super::sent::Sent;
@@ -48,6 +49,7 @@ pub(super) struct Stream {
     pub(super) lingers_since: Option<Instant>,
     pub(super) reset: Option<Reason>,
     pub(super) mss: u16,
+    pub(super) max_mss: u16,
     /// Bytes that it may buffer in each direction; none once its buffers were freed.
     pub(super) share: u32,
     sent: Sent,
@@ -92,6 +94,7 @@ pub(super) struct Session {
     pub(super) ask_at: Option<Instant>,
     /// Largest payload that the peer's paths take.
     pub(super) peer_mss: Option<u16>,
+    pub(super) steady: Steady,
     pub(super) events: VecDeque<Event>,
     /// Memory for frames, and for segments of TCP.
     frame: Vec<u8>,
@@ -129,6 +132,7 @@ impl Session {
             is_closed: false,
             ask_at: (side == Side::Opener).then_some(now),
             peer_mss: None,
+            steady: Steady::default(),
             events: VecDeque::new(),
             frame: Vec::new(),
             tcp: Vec::new(),
@@ -202,6 +206,7 @@ impl Session {
             lingers_since: None,
             reset: None,
             mss,
+            max_mss: config.max_mss,
             share,
             sent: Sent::new(config.notes_departures),
         });
@@ -407,6 +412,9 @@ impl Session {
                 self.waiting.push_back(Waiting::Ping(id, None));
             }
             self.waiting.extend(path.mtus_to_ask().map(|mtu| Waiting::Ping(id, Some(mtu))));
+        }
+        if self.side == Side::Opener {
+            self.grow(now, self.mss());
         }
         let is_busy = has_streams || self.mss().is_none();
         self.ask_at = Some(now + if is_busy { BUSY } else { IDLE });

@@ -23,11 +23,10 @@ impl<P: Payload> Machine for Connection<P> {
             Input::Leave { path } => self.leave(now, path),
             Input::Prioritize { path, priority } => self.prioritize(path, priority),
             Input::Write(data) => self.write(&data),
-            Input::Mss(mss) if (1..self.config.mss).contains(&mss) => {
-                self.config.mss = mss;
-                self.board.cut(mss);
+            Input::Mss(mss) => {
+                self.config.mss = mss.max(1);
+                self.board.cut(self.config.mss);
             }
-            Input::Mss(_) => {}
             Input::Finish => self.finishing = true,
             Input::Close => {
                 self.finishing = true;

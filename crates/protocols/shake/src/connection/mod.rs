@@ -53,8 +53,8 @@ pub enum Input<P> {
     },
     /// Bytes to send. Bytes beyond [`Connection::send_space`] are not taken.
     Write(P),
-    /// A path takes smaller packets: segments have this number of bytes at most from now on. Larger
-    /// ones that have not arrived are cut and retransmitted. More than before changes nothing.
+    /// The paths take packets of another size: segments have this number of bytes at most from now
+    /// on. Larger ones that have not arrived are cut and retransmitted.
     Mss(u32),
     /// Nothing more will be written: the stream ends behind the data so far (half-close).
     Finish,

@@ -93,6 +93,64 @@ fn a_stream_goes_on_when_the_mtu_falls_in_one_direction() {
     }
 }
 
+impl Net {
+    /// Segments in which a host sends bytes of a stream, if none is lost.
+    fn segments(&mut self, from: End, streams: [(usize, usize); 2]) -> u64 {
+        let (session, stream) = streams[from as usize];
+        let sent = |net: &mut Self| match net.host(from).report(session, stream) {
+            Some((CarrierReport::Shake { stats, .. }, _)) => stats.segments,
+            other => panic!("{other:?}"),
+        };
+        let (before, bytes) = (sent(self), content(500_000));
+        assert!(self.carry(from, streams, &bytes, 5_000) == bytes, "{from:?}");
+        sent(self) - before
+    }
+}
+
+/// After a fall, the question for the true MTU is lost and one for a smaller answered. A path takes
+/// 1403 bytes in packets of 1500, and 1303 in those of 1400.
+#[test]
+fn segments_grow_when_the_path_has_shown_a_larger_mtu() {
+    for from in [End::A, End::B] {
+        let mut net = Net::new(&[wire(20, 10, 0.0)]);
+        net.ms(300);
+        let streams = net.open();
+        net.mtus[0] = [1400; 2];
+        let latest = net.now + Duration::from_secs(20);
+        while net.client.paths(streams[0].0)[0].mtu != Some(1400) {
+            assert!(net.step(latest), "the fall is not found");
+        }
+        net.mtus[0] = [1500; 2];
+        net.ms(5_000);
+        assert_eq!(net.client.paths(streams[0].0)[0].mtu, Some(1500));
+        assert!(net.segments(from, streams) >= 384, "they may have to shrink again");
+        net.ms(15_000);
+        assert!(net.segments(from, streams) < 370);
+    }
+}
+
+/// A path of a smaller MTU comes and goes every few seconds: segments in flight are not cut each
+/// time.
+#[test]
+fn segments_stay_small_while_a_path_of_a_smaller_mtu_comes_and_goes() {
+    let mut net = two();
+    net.mtus[1] = [1400; 2];
+    net.ms(300);
+    let streams = net.open();
+    for _ in 0..5 {
+        net.report(End::A, Input::PathDown(1));
+        net.ms(4_000);
+        assert!(net.segments(End::B, streams) >= 384);
+        net.report(End::A, Input::PathUp(route(1)));
+        net.ms(2_000);
+    }
+    net.report(End::A, Input::PathDown(1));
+    net.ms(15_000);
+    for from in [End::A, End::B] {
+        assert!(net.segments(from, streams) < 370, "{from:?}");
+    }
+}
+
 /// From the start, and for a path that joins a stream later.
 #[test]
 fn a_stream_uses_a_path_whose_mtu_is_smaller_in_one_direction() {
