@@ -278,7 +278,7 @@ impl Carrier {
     pub(super) fn release(&mut self, now: Instant) {
         match self {
             Self::Shake(connection) => connection.handle(now, shake::Input::Close),
-            Self::Multi(set) => set.handle(now, multi::Input::Close),
+            Self::Multi(set) => set.handle(now, multi::Input::Release),
         }
     }
 

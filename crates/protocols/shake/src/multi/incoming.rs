@@ -23,6 +23,8 @@ pub(super) struct Incoming<P: Marked> {
     next: u64,
     /// Length of the stream, once a connection has reported it.
     length: Option<u64>,
+    /// End of the data in order when there was no reader any more.
+    closed_at: Option<u64>,
     /// Bytes that came again.
     pub(super) repeated: u64,
     pub(super) is_readable_reported: bool,
@@ -37,6 +39,7 @@ impl<P: Marked> Incoming<P> {
             read: 0,
             next: 0,
             length: None,
+            closed_at: None,
             repeated: 0,
             is_readable_reported: false,
         }
@@ -50,6 +53,23 @@ impl<P: Marked> Incoming<P> {
     /// The whole stream has come.
     pub(super) fn is_complete(&self) -> bool {
         self.length == Some(self.next)
+    }
+
+    /// There is no reader any more. The data that waited for it makes room: a peer that waits for
+    /// room has to learn of it, too.
+    pub(super) fn close(&mut self) {
+        self.closed_at.get_or_insert(self.next);
+        self.free_ready();
+    }
+
+    fn free_ready(&mut self) {
+        self.read += self.ready.len();
+        self.ready = P::Store::default();
+    }
+
+    /// Whether data came in order that nobody will read.
+    pub(super) fn is_unread(&self) -> bool {
+        self.closed_at.is_some_and(|end| end < self.next)
     }
 
     /// Takes up to `max` bytes that came in order.
@@ -67,8 +87,8 @@ impl<P: Marked> Incoming<P> {
 
     /// Frees the unread data: nothing comes any more.
     pub(super) fn discard(&mut self) {
-        self.read += self.ready.len();
-        (self.ready, self.held) = (P::Store::default(), Reassembly::new(0));
+        self.free_ready();
+        self.held = Reassembly::new(0);
     }
 
     /// Records the position of data, or of the end, by a header: it must be the same stream for

@@ -45,6 +45,8 @@ pub enum Input<P> {
     Write(P),
     /// The application will write no more; it may go on reading.
     Close,
+    /// As `Close`, and without a reader any more: new data resets all connections.
+    Release,
     /// Reset all connections.
     Abort,
     /// For payload with lengths only: a mark that the other end put on this connection's stream
@@ -225,7 +227,7 @@ impl<P: Marked> Multi<P> {
         self.legs.iter().all(|leg| leg.is_over() || is_done && leg.is_end_delivered())
     }
 
-    /// Whether it was given up, or its streams cannot be completed any more.
+    /// Whether it was aborted, or its streams cannot be completed any more.
     pub fn is_broken(&self) -> bool {
         self.is_broken
     }
@@ -429,6 +431,9 @@ impl<P: Marked> Multi<P> {
     fn advance(&mut self) {
         (0..self.legs.len()).for_each(|index| self.receive(index));
         self.pull();
+        if self.rx.is_unread() {
+            self.break_off();
+        }
         if !self.is_broken {
             self.tx.fill(self.now, &mut self.legs);
             self.finish();
@@ -482,6 +487,10 @@ impl<P: Marked> Machine for Multi<P> {
             }
             Input::Write(data) => self.write(data),
             Input::Close => self.tx.finish = true,
+            Input::Release => {
+                self.tx.finish = true;
+                self.rx.close();
+            }
             Input::Abort => {
                 self.is_broken = true;
                 self.legs.iter_mut().for_each(|leg| leg.abort(now));

@@ -71,6 +71,32 @@ fn a_set_that_was_not_read_takes_no_buffer() {
     assert!(net.server.stream(streams[1].0, streams[1].1).is_none(), "it is forgotten");
 }
 
+/// A cancelled download: its reader has ended its half and reads no more, and the writer goes on or
+/// waits for room.
+#[test]
+fn data_without_a_reader_resets_a_stream() {
+    for mode in Mode::ALL {
+        for (reader, writer) in [(End::A, End::B), (End::B, End::A)] {
+            for megabytes in [0, 20] {
+                let mut net = connected(mode);
+                let streams = net.open();
+                for _ in 0..megabytes {
+                    start(&mut net, writer, streams[writer as usize], &content(1_000_000));
+                    net.ms(400);
+                }
+                net.release(reader, streams[reader as usize]);
+                net.ms(100);
+                start(&mut net, writer, streams[writer as usize], &content(1_000));
+                // A closed window is probed at growing intervals.
+                net.ms(20_000);
+                for (end, stream) in [(End::A, streams[0]), (End::B, streams[1])] {
+                    assert!(net.over(end, stream), "{mode:?} {end:?}, {megabytes} MB");
+                }
+            }
+        }
+    }
+}
+
 /// One end gives a set up while both send. What no one has read or acknowledged is freed.
 #[test]
 fn a_set_that_was_reset_takes_no_buffer() {
