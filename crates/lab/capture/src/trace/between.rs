@@ -109,6 +109,8 @@ pub struct ShiftSummary {
     pub count: u64,
     /// Smallest shift.
     pub min_ns: i64,
+    /// 1st percentile.
+    pub p01_ns: i64,
     /// Mean shift.
     pub mean_ns: i64,
     /// Median shift.
@@ -125,6 +127,7 @@ impl ShiftSummary {
         Some(Self {
             count: spread.count(),
             min_ns,
+            p01_ns: spread.quantile_ns(0.01)?,
             mean_ns: spread.mean_ns()?,
             p50_ns: spread.quantile_ns(0.5)?,
             p99_ns: spread.quantile_ns(0.99)?,
@@ -137,9 +140,8 @@ impl ShiftSummary {
     pub fn above_min_ns(&self, forward: bool) -> [u64; 2] {
         let (from, sign) = if forward { (self.min_ns, 1) } else { (self.max_ns, -1) };
         let above = |value: i64| ((value - from) * sign).max(0) as u64;
-        // On the way back the shift decreases with the delay, so that its minimum is the longest
-        // delay.
-        let tail = if forward { self.p99_ns } else { self.min_ns };
+        // On the way back the shift decreases as the delay increases.
+        let tail = if forward { self.p99_ns } else { self.p01_ns };
         [above(self.p50_ns), above(tail)]
     }
 }
@@ -278,5 +280,21 @@ impl WayBetween {
     /// Whether its packets pass the second point first.
     pub fn is_backward(&self) -> bool {
         self.passes_first == Some("second")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_late_packet_of_many_is_no_percentile_in_either_direction() {
+        for (forward, sign) in [(true, 1), (false, -1)] {
+            let mut spread = Spread::default();
+            (0..999).for_each(|_| spread.add(sign * 1_000_000));
+            spread.add(sign * 1_000_000_000);
+            let [median, tail] = ShiftSummary::of(&spread).unwrap().above_min_ns(forward);
+            assert!(median < 2_000_000 && tail < 2_000_000, "{median} and {tail} of {forward}");
+        }
     }
 }

@@ -246,3 +246,33 @@ fn datagrams_with_a_constant_identification_are_no_copies_and_their_numbers_are_
     let [(_, cells)] = &rows[..] else { panic!("{rows:?}") };
     assert_eq!((&*cells[2], &*cells[3], &*cells[7]), ("98", "2", "RTP"));
 }
+
+#[test]
+fn delays_above_the_fastest_packet_s_are_in_the_direction_of_travel() {
+    let none = CountBetween { crossed: 0, alone: [0; 2], outside: [0; 2] };
+    let [min_ns, p01_ns, p50_ns, p99_ns, max_ns] = [-9, -5, 1, 2, 3].map(|ms| ms * 1_000_000);
+    let shift = ShiftSummary { count: 900, min_ns, p01_ns, mean_ns: 0, p50_ns, p99_ns, max_ns };
+    let above = |passes_first| {
+        let way = WayBetween {
+            protocol: "udp",
+            ends: Ends { a: "a".to_owned(), b: "b".to_owned() },
+            packets: [900; 2],
+            offloaded_packets: [0; 2],
+            segment_size_unknown: false,
+            passes_first,
+            lost: None,
+            lost_percent: None,
+            all: none,
+            pure_acks: none,
+            reordered: 0,
+            duplicates: [0; 2],
+            shift: Some(shift),
+            place: (0, 0),
+        };
+        let [.., above] = words::between(&way);
+        above
+    };
+    assert_eq!(above(Some("first")), "11.000");
+    assert_eq!(above(Some("second")), "8.000");
+    assert_eq!(above(None), "?");
+}

@@ -423,7 +423,10 @@ pub fn between(way: &WayBetween) -> [String; 9] {
     let begin = usize::from(way.is_backward());
     let acks = way.passes_first.map(|_| way.pure_acks.alone[begin]);
     let shift = way.shift.as_ref();
-    let above = shift.map(|shift| shift.above_min_ns(!way.is_backward())[1]);
+    let above = shift.zip(way.passes_first).map(|(shift, _)| {
+        let [_, tail] = shift.above_min_ns(!way.is_backward());
+        tail
+    });
     [
         way.packets[0].to_string(),
         way.packets[1].to_string(),
