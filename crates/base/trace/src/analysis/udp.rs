@@ -25,8 +25,8 @@ pub(super) struct Finder {
     /// Sources, each with numbers of its own. In WebRTC several of RTP share a pair of ports (RFC
     /// 3550 section 5.1), as do paths of SHAKE that differ elsewhere.
     sources: Vec<Source>,
-    /// The train of a probe.
-    train: u16,
+    /// The last train of a probe.
+    train: Train,
     /// All datagrams, and those with a header of RTP.
     datagrams: u64,
     rtp: u64,
@@ -61,14 +61,30 @@ struct Stamped {
     clock_hz: Option<u32>,
 }
 
+/// A train of a probe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Train {
+    session: u64,
+    number: u16,
+}
+
+impl Train {
+    /// Whether its session had sent all of it when `other` began. Numbers wrap.
+    const fn is_before(self, other: Self) -> bool {
+        let behind = other.number.wrapping_sub(self.number);
+        self.session == other.session && behind != 0 && behind < 1 << 15
+    }
+}
+
 /// Train and number of a probe's data (docs/models/probe.md); no key is asked for.
-fn probe_data(payload: &[u8]) -> Option<(u16, u32)> {
+fn probe_data(payload: &[u8]) -> Option<(Train, u32)> {
     const DATA: u8 = 5;
     let head = probe::Head::read(payload).ok().filter(|head| head.kind == DATA);
     let body = payload.get(probe::HEAD_LEN..probe::HEAD_LEN + 6)?;
-    head?;
+    let session = head?.session;
     let [a, b, c, d, e, f] = body.try_into().ok()?;
-    Some((u16::from_be_bytes([a, b]), u32::from_be_bytes([c, d, e, f])))
+    let train = Train { session, number: u16::from_be_bytes([a, b]) };
+    Some((train, u32::from_be_bytes([c, d, e, f])))
 }
 
 impl Numbering {
@@ -260,9 +276,13 @@ impl Finder {
     }
 
     /// Takes the number of a probe's datagram: every train begins with 0.
-    fn probe(&mut self, at: Instant, train: u16, number: u64) {
+    fn probe(&mut self, at: Instant, train: Train, number: u64) {
         match &mut self.found {
             Some(Found { numbering: Numbering::Probe, sequence, .. }) => {
+                // The last datagrams of a train may come behind the first ones of the next.
+                if train.is_before(self.train) {
+                    return sequence.overtaken();
+                }
                 if self.train != train {
                     sequence.restart(0);
                 }

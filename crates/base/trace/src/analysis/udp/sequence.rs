@@ -10,6 +10,10 @@ const WORDS: usize = (WINDOW / 64) as usize;
 /// Largest step of a numbering whose datagrams are not lost in large numbers.
 pub(super) const MAX_STEP: u64 = 64;
 
+/// Unwrapped number of the first number 0: a multiple of every modulus, so that numbers before the
+/// first wrap, too.
+const ZERO: u64 = 1 << 48;
+
 /// Numbers that are believed, unwrapped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sequence {
@@ -39,6 +43,7 @@ pub(super) struct Sequence {
 impl Sequence {
     /// Numbers from `first` on, the first of which comes at `at`.
     pub(super) const fn begin(first: u64, at: Instant) -> Self {
+        let first = ZERO + first;
         Self {
             first,
             start: first,
@@ -58,6 +63,7 @@ impl Sequence {
 
     /// Starts at a number again. Earlier numbers are not expected any more.
     pub(super) fn restart(&mut self, next: u64) {
+        let next = ZERO + next;
         (self.next, self.start) = (next, next);
         self.first = self.first.min(next);
         self.came.fill(!0);
@@ -71,7 +77,15 @@ impl Sequence {
 
     pub(super) const fn numbers(&self, numbering: Numbering) -> Numbers {
         let Self { lost, reordered, duplicates, first, highest, .. } = *self;
-        Numbers { numbering, lost, reordered, duplicates, range: (first, highest), jitter: None }
+        let range = (first.saturating_sub(ZERO), highest.saturating_sub(ZERO));
+        Numbers { numbering, lost, reordered, duplicates, range, jitter: None }
+    }
+
+    /// Takes a datagram with a number from before the last restart. Whether it had been counted as
+    /// lost is unknown.
+    pub(super) const fn overtaken(&mut self) {
+        self.reordered += 1;
+        self.explained += 1;
     }
 
     /// Takes the number of a datagram, of which `bits` are known.
@@ -131,15 +145,15 @@ impl Sequence {
     /// Takes a number below the next one, by at most the window.
     fn late(&mut self, behind: u64) {
         self.explained += 1;
-        match self.next.checked_sub(behind) {
-            Some(late) if !self.has(late) => {
-                self.set(late);
-                self.reordered += 1;
-                self.first = self.first.min(late);
-                self.lost -= u64::from(late >= self.start).min(self.lost);
-            }
-            _ => self.duplicates += 1,
+        let late = self.next - behind;
+        if self.has(late) {
+            self.duplicates += 1;
+            return;
         }
+        self.set(late);
+        self.reordered += 1;
+        self.first = self.first.min(late);
+        self.lost -= u64::from(late >= self.start).min(self.lost);
     }
 
     const fn has(&self, number: u64) -> bool {
@@ -183,6 +197,17 @@ mod tests {
         let numbers = sequence.numbers(Numbering::Iperf3);
         assert_eq!((numbers.lost, numbers.reordered, numbers.duplicates), (0, 1, 1));
         assert_eq!(numbers.range, (1, 4));
+    }
+
+    /// As when the first datagrams of a stream of RTP are overtaken just as its numbers wrap.
+    #[test]
+    fn a_late_number_from_before_a_wrap_is_no_duplicate() {
+        let mut sequence = Sequence::begin(1, ms(0));
+        let numbers = [1, 65_534, 65_535, 0, 2, 65_535].into_iter().zip(0..);
+        numbers.for_each(|(n, at)| sequence.number(ms(at), n, 16));
+        let numbers = sequence.numbers(Numbering::Rtp);
+        assert_eq!((numbers.lost, numbers.reordered, numbers.duplicates), (0, 3, 1));
+        assert_eq!(numbers.range, (0, 2));
     }
 
     #[test]

@@ -118,17 +118,47 @@ fn each_source_of_rtp_has_its_own_numbers() {
     assert_eq!((numbers.numbering, numbers.lost, numbers.reordered), (Numbering::Rtp, 1, 0));
 }
 
+/// A finder after these datagrams of a probe: sessions, trains, and numbers of them.
+fn after_trains(trains: &[(u64, u16, Vec<u32>)]) -> Finder {
+    let mut finder = Finder::default();
+    for (session, train, numbers) in trains {
+        for number in numbers {
+            let mut payload = b"FWpb\x01\x05\0\0".to_vec();
+            payload.extend(session.to_be_bytes());
+            payload.extend(train.to_be_bytes());
+            payload.extend(number.to_be_bytes());
+            payload.resize(60, 0);
+            finder.datagram(Instant::ZERO, &payload);
+        }
+    }
+    finder
+}
+
+/// The last datagram of the first train comes behind the first of the second.
+#[test]
+fn a_train_that_is_overtaken_has_lost_nothing() {
+    for (first, second) in [(1, 2), (u16::MAX, 0)] {
+        let trains = [
+            (1, first, (0..99).collect()),
+            (1, second, vec![0]),
+            (1, first, vec![99]),
+            (1, second, (1..100).collect()),
+        ];
+        let numbers = after_trains(&trains).numbers().unwrap();
+        assert_eq!((numbers.lost, numbers.reordered, numbers.duplicates), (0, 1, 0));
+        assert_eq!(numbers.range, (0, 99));
+    }
+}
+
+#[test]
+fn another_session_of_a_probe_begins_with_an_older_train() {
+    let numbers = after_trains(&[(1, 7, vec![0, 1]), (2, 0, vec![0, 2])]).numbers().unwrap();
+    assert_eq!((numbers.lost, numbers.reordered, numbers.duplicates), (1, 0, 0));
+}
+
 #[test]
 fn a_probe_counts_anew_in_every_train() {
-    let mut finder = Finder::default();
-    let trains = [(1u16, vec![0u32, 1, 3, 4]), (2, vec![2, 3, 3, 5, 4])];
-    for (train, number) in trains.iter().flat_map(|(t, ns)| ns.iter().map(move |n| (*t, *n))) {
-        let mut payload = b"FWpb\x01\x05\0\0sessions".to_vec();
-        payload.extend(train.to_be_bytes());
-        payload.extend(number.to_be_bytes());
-        payload.resize(60, 0);
-        finder.datagram(Instant::ZERO, &payload);
-    }
+    let finder = after_trains(&[(1, 1, vec![0, 1, 3, 4]), (1, 2, vec![2, 3, 3, 5, 4])]);
     // Number 2 of the first train; 0 and 1 of the second, and its late 4.
     let numbers = finder.numbers().unwrap();
     assert_eq!((numbers.numbering, numbers.range), (Numbering::Probe, (0, 5)));
