@@ -29,14 +29,21 @@ pub struct PairRow {
 }
 
 /// Counts at the previous sample of the pairs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PairsBefore {
     sent: BTreeMap<(NodeId, Option<NodeId>), (PairSample, Arc<str>)>,
-    /// Beginning and end of the interval that is being sampled.
-    interval: (Instant, Instant),
+    /// Beginning and end of the interval that is being sampled; `None` before the first pair.
+    interval: Option<(Instant, Instant)>,
+    /// Length of the interval before the first sample: there are none without pairs.
+    every: Duration,
 }
 
 impl PairsBefore {
+    /// Counts of pairs that are sampled `every` so often, before any frame.
+    pub(super) const fn new(every: Duration) -> Self {
+        Self { sent: BTreeMap::new(), interval: None, every }
+    }
+
     /// The row of a pair whose counters are those of `sample` at the end of an interval.
     pub(super) fn row(
         &mut self,
@@ -46,15 +53,17 @@ impl PairsBefore {
         receiver: Option<Arc<str>>,
         sample: &PairSample,
     ) -> PairRow {
-        if at > self.interval.1 {
-            self.interval = (self.interval.1, at);
+        let (mut since, end) = self.interval.unwrap_or((at - self.every, at));
+        if at > end {
+            since = end;
         }
+        self.interval = Some((since, at));
         // A new receiver begins with counts of zero.
         let name = || pair_name(&transmitter, receiver.as_deref()).into();
         let (before, name) =
             self.sent.entry(ids).or_insert_with(|| (PairSample::default(), name()));
         let before = std::mem::replace(before, *sample);
-        let (since, sample) = (self.interval.0, since_then(&before, sample));
+        let sample = since_then(&before, sample);
         PairRow { at, since, name: name.clone(), transmitter, receiver, sample }
     }
 }
@@ -254,5 +263,26 @@ impl PairSummary {
             ampdu_mean_mpdus: mean(sent.mpdus),
             ampdu_mean_bytes: mean(sent.psdu_bytes),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_frame_of_a_run_may_come_late() {
+        let every = Duration::from_millis(100);
+        let mut before = PairsBefore::new(every);
+        let mut share = |to: u32, ms: u64, airtime_ms: u64| {
+            let at = Instant::ZERO + Duration::from_millis(ms);
+            let airtime = Duration::from_millis(airtime_ms);
+            let sample = PairSample { airtime, ..PairSample::default() };
+            let ids = (NodeId(0), Some(NodeId(to)));
+            share_ppm(&before.row(at, ids, "ap".into(), Some("sta".into()), &sample))
+        };
+        assert_eq!(share(1, 5_100, 50), Cell::Integer(500_000));
+        assert_eq!(share(1, 5_200, 75), Cell::Integer(250_000));
+        assert_eq!(share(2, 5_200, 10), Cell::Integer(100_000), "a new receiver");
     }
 }

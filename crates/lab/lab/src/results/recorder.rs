@@ -57,7 +57,7 @@ impl SeriesWriters {
             paths: writer(&PATHS, directory, wanted, has_paths)?,
             soc: writer(&SOC, directory, wanted, reports)?,
             pairs: writer(&PAIRS, directory, wanted, has_radios)?
-                .map(|writer| (writer, PairsBefore::default())),
+                .map(|writer| (writer, PairsBefore::new(world.sample_every))),
             delays: writer(&DELAYS, directory, wanted, true)?,
             delay_bins: writer(&DELAY_BINS, directory, wanted, true)?,
             flows: writer(&FLOWS, directory, wanted, true)?,
