@@ -20,7 +20,8 @@ pub(super) fn draw(
     if !values().all(|v| v.mean.is_finite() && v.high.is_finite() && v.low.is_finite()) {
         return Err(fail("a value is not finite".to_owned()));
     }
-    let (bottom, top) = frame::y_range(figure, values().map(|v| v.high).fold(0.0, f64::max));
+    let (bottom, top) = frame::y_range(figure, values().copied());
+    let base = 0.0_f64.clamp(bottom, top);
     let labels: Vec<&str> = series.iter().map(|s| s.label.as_str()).collect();
     let mut svg = String::new();
     {
@@ -37,7 +38,7 @@ pub(super) fn draw(
             for (group, value) in one.values.iter().enumerate() {
                 let Some(value) = value else { continue };
                 let left = group as f64 + offset;
-                draw_bar(&mut chart, left, width, bottom, *value, Look::of(i))
+                draw_bar(&mut chart, left, width, base, *value, Look::of(i))
                     .map_err(|e| fail(e.to_string()))?;
             }
         }
@@ -59,12 +60,12 @@ fn draw_bar(
     chart: &mut Chart<'_, '_>,
     left: f64,
     width: f64,
-    bottom: f64,
+    base: f64,
     value: Interval,
     look: Look,
 ) -> Result<(), Failure> {
     let right = left + width * 0.94;
-    look.area(chart, [(left, bottom), (right, value.mean)])?;
+    look.area(chart, [(left, base), (right, value.mean)])?;
     if value.low < value.high {
         let middle = (left + right) / 2.0;
         let whisker = [(middle, value.low), (middle, value.high)];

@@ -16,7 +16,7 @@ pub(super) fn draw(sheet: Sheet<'_>, curves: &[Curve]) -> Result<String, Error> 
         return Err(fail("a value is not finite".to_owned()));
     }
     let (left, right) = x_range(points().map(|p| p.0));
-    let (bottom, top) = frame::y_range(figure, points().map(|p| p.1.high).fold(0.0, f64::max));
+    let (bottom, top) = frame::y_range(figure, points().map(|p| p.1));
     let labels: Vec<&str> = curves.iter().map(|curve| curve.label.as_str()).collect();
     let mut svg = String::new();
     {

@@ -159,7 +159,7 @@ pub struct Figure {
     pub x_label: String,
     /// Quantity on the y axis, with the unit.
     pub y_label: String,
-    /// Bounds of the y axis, or of a map's colours; `None` begins at zero and fits the data.
+    /// Bounds of the y axis, or of a map's colours; `None` includes zero and fits the data.
     pub y_range: Option<(f64, f64)>,
     /// Its content.
     pub content: Content,

@@ -1,6 +1,6 @@
 //! Parts that all figures share: size, title, legend, axes.
 
-use super::figure::{Error, Figure};
+use super::figure::{Error, Figure, Interval};
 use super::layout::Layout;
 use super::look::Look;
 use super::surface::{Area, Chart, Failure};
@@ -141,9 +141,17 @@ pub(super) fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Bounds of the y axis: as the figure says, or from zero to a little above `top`.
-pub(super) fn y_range(figure: &Figure, top: f64) -> (f64, f64) {
-    figure.y_range.unwrap_or((0.0, if top > 0.0 { top * 1.06 } else { 1.0 }))
+/// Bounds of the y axis: as the figure says, or from zero to a little beyond the values. Below zero
+/// only where a mean is: that an interval reaches there says nothing about what the figure shows.
+pub(super) fn y_range(
+    figure: &Figure,
+    values: impl Iterator<Item = Interval> + Clone,
+) -> (f64, f64) {
+    let is_signed = values.clone().any(|value| value.mean < 0.0);
+    let bottom = if is_signed { values.clone().map(|v| v.low).fold(0.0, f64::min) } else { 0.0 };
+    let top = values.map(|value| value.high).fold(0.0, f64::max);
+    let is_flat = bottom == 0.0 && top == 0.0;
+    figure.y_range.unwrap_or((bottom * 1.06, if is_flat { 1.0 } else { top * 1.06 }))
 }
 
 #[cfg(test)]

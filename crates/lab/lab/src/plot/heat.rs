@@ -29,7 +29,8 @@ pub(super) fn draw(sheet: Sheet<'_>, map: &Map) -> Result<String, Error> {
     if !values().chain(map.line.iter().copied().flatten()).all(f64::is_finite) {
         return Err(fail("a value is not finite".to_owned()));
     }
-    let range = figure.y_range.unwrap_or((0.0, values().fold(0.0, f64::max)));
+    let range = || (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
+    let range = figure.y_range.unwrap_or_else(range);
     let (columns, rows) = (map.columns.len() as f64, map.rows.len().max(1) as f64);
     let mut svg = String::new();
     {

@@ -72,6 +72,53 @@ fn a_map_has_a_cell_for_each_value_a_scale_and_a_line() {
     assert!(figure.to_svg().unwrap_err().to_string().contains("not finite"));
 }
 
+/// Values of a curve, of bars and of a map, without bounds.
+fn unbounded(values: [Interval; 2]) -> [Figure; 3] {
+    let points = [1.0, 2.0].into_iter().zip(values).collect();
+    let curve = Curve { label: "c".into(), points, mark: Mark::Line };
+    let series = vec![BarSeries { label: "b".into(), values: values.map(Some).into() }];
+    let groups = ["a", "b"].map(str::to_owned).into();
+    let cells = vec![values.map(|value| Some(value.mean)).into()];
+    let map = Map { columns: groups, rows: vec!["r".into()], cells, line: Vec::new() };
+    let groups = map.columns.clone();
+    [Content::Curves(vec![curve]), Content::Bars { groups, series }, Content::Map(map)]
+        .map(|content| Figure { content, y_range: None, ..curves() })
+}
+
+/// The heights of the rectangles of a colour, in pixels.
+fn heights(svg: &str, fill: &str) -> Vec<f64> {
+    let value = |tag: &str, key: &str| -> Option<f64> {
+        let (_, rest) = tag.split_once(&format!(" {key}=\""))?;
+        rest.split('"').next()?.parse().ok()
+    };
+    let tags = svg.split("<rect").skip(1).filter(|tag| tag.contains(fill));
+    tags.filter_map(|tag| value(tag, "height")).collect()
+}
+
+#[test]
+fn values_below_zero_have_their_place() {
+    let [curve, bars, map] = unbounded([-2.0, -4.0].map(Interval::exact));
+    for figure in [&curve, &bars, &map] {
+        let svg = figure.to_svg().unwrap();
+        assert!(svg.contains("\n-4\n") && svg.contains("\n-2\n"), "{svg}");
+    }
+    let svg = bars.to_svg().unwrap();
+    let bars = heights(&svg, "#0072B2");
+    assert!(bars.windows(2).any(|pair| (pair[1] / pair[0] - 2.0).abs() < 0.05), "{bars:?}");
+    let svg = map.to_svg().unwrap();
+    assert!(heights(&svg, "#00224E").len() == 1, "the least value has the darkest colour");
+}
+
+/// A mean of none or more has no interval below zero in truth.
+#[test]
+fn an_interval_alone_moves_no_axis_below_zero() {
+    let of = |low| {
+        let value = Interval { mean: 1.0, low, high: 2.0 };
+        unbounded([value; 2]).map(|figure| figure.to_svg().unwrap().contains("\n-"))
+    };
+    assert_eq!(of(-1.0), of(0.5));
+}
+
 #[test]
 fn a_figure_carries_its_title_axes_and_legend() {
     for figure in [curves(), bars(), map()] {
