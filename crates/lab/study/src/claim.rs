@@ -42,10 +42,9 @@ impl Verdict {
     }
 
     /// The verdict where so few seeds ran that an interval may reach over a limit by chance: it is
-    /// undecided where all that is not met are ends of intervals.
+    /// undecided where all that is not met are numbers with ends of intervals in them.
     pub fn of_few_seeds(conditions: &[Condition], seeds: u64) -> Self {
-        let is_end = |c: &Condition| c.name().ends_with("_low") || c.name().ends_with("_high");
-        let by_chance = |c: &Condition| c.is_met() != Some(false) || is_end(c);
+        let by_chance = |c: &Condition| c.is_met() != Some(false) || c.has_ends();
         match Self::of(conditions) {
             Self::DoesNotHold(why) if conditions.iter().all(by_chance) => {
                 Self::Undecided(format!("{why}; {seeds} seeds leave the interval wide"))
@@ -167,7 +166,8 @@ impl Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::Evidence;
+    use crate::evidence::{Evidence, Reading};
+    use fairwave_lab::stats::{Estimate, Proportion};
 
     const CRITERION: Criterion<'_> = Criterion { id: "A-1", statement: "s", meaning: "m" };
 
@@ -196,15 +196,32 @@ mod tests {
 
     #[test]
     fn few_seeds_fail_no_claim_by_an_interval_alone() {
-        let verdict = |a: f64, low: f64| {
+        let verdict = |a: f64, low: Reading| {
             let mut evidence = Evidence::default();
-            let (a, low) = (evidence.number("a", a), evidence.number("b_low", low));
+            let (a, low) = (evidence.number("a", a), evidence.number("b_least", low));
             Verdict::of_few_seeds(&evidence.tested([a.above(1.0), low.above(0.0)]).conditions, 3)
         };
-        assert_eq!(verdict(2.0, 1.0), Verdict::Holds);
-        let open = "b_low is -1, not > 0; 3 seeds leave the interval wide";
-        assert_eq!(verdict(2.0, -1.0), Verdict::Undecided(open.into()));
-        assert_eq!(verdict(0.0, -1.0).holds(), Some(false), "a mean fails it, too");
+        // Means 2, s = 1: the interval is 2 +- 2.48; that of twice the values reaches lower.
+        let wide = [1.0, 2.0, 3.0];
+        let estimates = [wide, wide.map(|x| 2.0 * x)].map(|values| Estimate::of(&values));
+        let low = Reading::extreme(estimates.map(Reading::low), f64::min);
+        let open = "b_least is -0.968275, not > 0; 3 seeds leave the interval wide";
+        assert_eq!(verdict(2.0, low), Verdict::Undecided(open.into()));
+        assert_eq!(verdict(2.0, 1.0.into()), Verdict::Holds);
+        assert_eq!(verdict(2.0, (-1.0).into()).holds(), Some(false), "a mean fails it");
+        assert_eq!(verdict(0.0, low).holds(), Some(false), "a mean fails it, too");
+    }
+
+    #[test]
+    fn a_difference_of_interval_ends_is_one_whatever_its_name_is() {
+        let mut evidence = Evidence::default();
+        let apart = evidence.number("apart", Reading::of_ends(-0.1)).above(0.0);
+        assert_eq!(Verdict::of_few_seeds(&[apart], 3).holds(), None);
+        let named = evidence.number("tide_low", -0.1).above(0.0);
+        assert_eq!(Verdict::of_few_seeds(&[named], 3).holds(), Some(false));
+        let ends = evidence.share("unfair", Proportion::of(1, 3));
+        assert_eq!(Verdict::of_few_seeds(&[ends.low.above(0.5)], 3).holds(), None);
+        assert_eq!(Verdict::of_few_seeds(&[ends.mean.above(0.5)], 3).holds(), Some(false));
     }
 
     #[test]

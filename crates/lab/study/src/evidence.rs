@@ -25,7 +25,11 @@ pub enum Gap {
 
 /// A measured number, or why there is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reading(Result<f64, Gap>);
+pub struct Reading {
+    value: Result<f64, Gap>,
+    /// Whether ends of confidence intervals are in it: few seeds alone move such a number far.
+    has_ends: bool,
+}
 
 impl Reading {
     /// The mean of an estimate.
@@ -45,9 +49,14 @@ impl Reading {
 
     fn end(estimate: Option<Estimate>, end: fn(&Estimate) -> f64) -> Self {
         match estimate {
-            Some(Estimate { half_width: None, .. }) => Self(Err(Gap::OneSeed)),
-            other => other.as_ref().map(end).into(),
+            Some(Estimate { half_width: None, .. }) => Self::of_ends(Gap::OneSeed),
+            other => Self::of_ends(other.as_ref().map(end)),
         }
+    }
+
+    /// A number that is computed from ends of confidence intervals, or is one.
+    pub fn of_ends(value: impl Into<Self>) -> Self {
+        Self { has_ends: true, ..value.into() }
     }
 
     /// The maximum or minimum of several numbers, as `pick` selects. If one of them is missing, so
@@ -56,26 +65,35 @@ impl Reading {
         values: impl IntoIterator<Item = impl Into<Self>>,
         pick: fn(f64, f64) -> f64,
     ) -> Self {
-        let values: Result<Vec<f64>, Gap> =
-            values.into_iter().map(|value| value.into().0).collect();
-        Self(values.and_then(|values| values.into_iter().reduce(pick).ok_or(Gap::NoRun)))
+        let values: Vec<Self> = values.into_iter().map(Into::into).collect();
+        let has_ends = values.iter().any(|one| one.has_ends);
+        let numbers: Result<Vec<f64>, Gap> = values.into_iter().map(|one| one.value).collect();
+        let value = numbers.and_then(|all| all.into_iter().reduce(pick).ok_or(Gap::NoRun));
+        Self { value, has_ends }
     }
 
     /// The number, if there is one.
     pub fn value(self) -> Option<f64> {
-        self.0.ok()
+        self.value.ok()
     }
 }
 
 impl From<f64> for Reading {
     fn from(value: f64) -> Self {
-        Self(if value.is_finite() { Ok(value) } else { Err(Gap::NotFinite) })
+        let value = if value.is_finite() { Ok(value) } else { Err(Gap::NotFinite) };
+        Self { value, has_ends: false }
     }
 }
 
 impl From<Option<f64>> for Reading {
     fn from(value: Option<f64>) -> Self {
-        value.map_or(Self(Err(Gap::NoRun)), Self::from)
+        value.map_or_else(|| Reading::from(Gap::NoRun), Self::from)
+    }
+}
+
+impl From<Gap> for Reading {
+    fn from(gap: Gap) -> Self {
+        Self { value: Err(gap), has_ends: false }
     }
 }
 
@@ -85,6 +103,7 @@ pub struct Quantity {
     name: String,
     /// The number as it is printed, or the reason for which there is none.
     value: Result<f64, String>,
+    has_ends: bool,
 }
 
 impl Quantity {
@@ -105,7 +124,8 @@ impl Quantity {
 
     /// The condition that it keeps to `bound`.
     pub fn is(&self, bound: Bound) -> Condition {
-        Condition { name: self.name.clone(), value: self.value.clone(), bound }
+        let Self { name, value, has_ends } = self.clone();
+        Condition { name, value, bound, has_ends }
     }
 }
 
@@ -156,6 +176,7 @@ pub struct Condition {
     name: String,
     value: Result<f64, String>,
     bound: Bound,
+    has_ends: bool,
 }
 
 impl Condition {
@@ -172,6 +193,11 @@ impl Condition {
     /// The bound.
     pub fn bound(&self) -> Bound {
         self.bound
+    }
+
+    /// Whether ends of confidence intervals are in the number.
+    pub fn has_ends(&self) -> bool {
+        self.has_ends
     }
 
     /// Whether the quantity keeps to its bound; `None` if it was not measured.
@@ -210,7 +236,7 @@ impl Evidence {
     /// Puts in how many there are of something.
     pub fn count(&mut self, name: &str, count: usize) -> Quantity {
         self.measured.insert(name.to_owned(), json!(count));
-        Quantity { name: name.to_owned(), value: Ok(count as f64) }
+        Quantity { name: name.to_owned(), value: Ok(count as f64), has_ends: false }
     }
 
     /// Puts in an estimate, with `name_low` and `name_high` for the ends of its interval.
@@ -225,14 +251,13 @@ impl Evidence {
 
     /// Puts in a share with the ends of its interval, which a single trial has too.
     pub fn share(&mut self, name: &str, share: Option<Proportion>) -> Interval {
-        let mut put = |suffix: &str, value: fn(&Proportion) -> f64| {
-            let reading = share.as_ref().map(value);
-            self.named(&format!("{name}{suffix}"), name, reading.into())
-        };
+        let of = |value: fn(&Proportion) -> f64| share.as_ref().map(value);
+        let mut put =
+            |suffix: &str, reading: Reading| self.named(&format!("{name}{suffix}"), name, reading);
         Interval {
-            mean: put("", |share| share.share),
-            low: put("_low", |share| share.low),
-            high: put("_high", |share| share.high),
+            mean: put("", of(|share| share.share).into()),
+            low: put("_low", Reading::of_ends(of(|share| share.low))),
+            high: put("_high", Reading::of_ends(of(|share| share.high))),
         }
     }
 
@@ -244,11 +269,12 @@ impl Evidence {
     /// `base` is the measured quantity, of which `name` may be the end of an interval.
     fn named(&mut self, name: &str, base: &str, reading: Reading) -> Quantity {
         // Conditions see the number that is printed, so that a reader can check the verdict.
-        let value = reading.0.map(round).map_err(|gap| self.reason(gap, base));
+        let Reading { value, has_ends } = reading;
+        let value = value.map(round).map_err(|gap| self.reason(gap, base));
         if let Ok(value) = value {
             self.measured.insert(name.to_owned(), json!(value));
         }
-        Quantity { name: name.to_owned(), value }
+        Quantity { name: name.to_owned(), value, has_ends }
     }
 
     fn reason(&self, gap: Gap, base: &str) -> String {
@@ -320,8 +346,8 @@ mod tests {
     #[test]
     fn an_extreme_of_which_one_is_missing_is_missing() {
         assert_eq!(Reading::extreme([1.0, 3.0, 2.0], f64::max).value(), Some(3.0));
-        assert_eq!(Reading::extreme([Some(1.0), None], f64::max), Reading(Err(Gap::NoRun)));
-        assert_eq!(Reading::extreme([1.0, f64::NAN], f64::max), Reading(Err(Gap::NotFinite)));
-        assert_eq!(Reading::extreme(Vec::<f64>::new(), f64::max), Reading(Err(Gap::NoRun)));
+        assert_eq!(Reading::extreme([Some(1.0), None], f64::max), Reading::from(Gap::NoRun));
+        assert_eq!(Reading::extreme([1.0, f64::NAN], f64::max), Reading::from(Gap::NotFinite));
+        assert_eq!(Reading::extreme(Vec::<f64>::new(), f64::max), Reading::from(Gap::NoRun));
     }
 }

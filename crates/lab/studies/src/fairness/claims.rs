@@ -4,7 +4,7 @@ use super::experiments::{LARGE, MAP, MIXES, SMALL};
 use super::measure::{self, OVERFLOWS, mixes, polarized, split, unfair};
 use super::traces;
 use fairwave_study::measure::{ack_drop_share, jain, over, show, show_share};
-use fairwave_study::{Claim, Condition, Criterion, Evidence, Results};
+use fairwave_study::{Claim, Condition, Criterion, Evidence, Reading, Results};
 
 pub(super) fn all(results: &Results, pair: Option<&traces::Pair<'_>>) -> Vec<Claim> {
     let mut claims = vec![buf_2(results)];
@@ -58,7 +58,7 @@ fn buf_2(results: &Results) -> Claim {
     measured.share("unfair_5_to_7", unfair(&of(5..=7)));
     let ends = unfair(&of(5..=7)).zip(unfair(&of(2..=4)));
     let apart = ends.map(|(many, few)| many.low - few.high);
-    let apart = measured.number("unfair_5_to_7_above_2_to_4", apart);
+    let apart = measured.number("unfair_5_to_7_above_2_to_4", Reading::of_ends(apart));
     measured.estimate("jain_2_to_4", over(&of(2..=4), jain));
     measured.estimate("jain_5_to_7", over(&of(5..=7), jain));
     let window = measure::WINDOW_SEGMENTS;

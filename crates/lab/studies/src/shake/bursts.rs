@@ -81,7 +81,8 @@ pub(super) fn claim(results: &Results) -> Claim {
         let means = path.map(Reading::mean);
         let path_changes = map.number("path_changes", both_away(means, means));
         let beyond_chance = both_away(path.map(Reading::high), path.map(Reading::low));
-        let beyond_chance = map.number("path_changes_less_interval", beyond_chance);
+        let beyond_chance =
+            map.number("path_changes_less_interval", Reading::of_ends(beyond_chance));
         let off = sack.map(|ratio| ratio.map(|ratio| (ratio.mean - 1.0).abs()));
         let sack_changes = map.number("sack_changes", Reading::extreme(off, f64::max));
         for (key, scenario) in ["s_1", "s_2", "s_3", "s_4"].into_iter().zip(SCENARIOS) {

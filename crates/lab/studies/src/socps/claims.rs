@@ -205,8 +205,8 @@ fn soc_5(results: &Results) -> Claim {
             Reading::extreme(of_pw.iter().map(|gain| of(*gain)), pick).value()
         };
         let differs = end(Reading::low, f64::max).zip(end(Reading::high, f64::min));
-        let differs =
-            map.number("pw_gain_differs_by", differs.map(|(maximum, minimum)| maximum - minimum));
+        let differs = Reading::of_ends(differs.map(|(maximum, minimum)| maximum - minimum));
+        let differs = map.number("pw_gain_differs_by", differs);
         map.tested([pw.is(MORE), gb1.is(MORE), differs.above(0.0)])
     };
     let criterion = Criterion {
