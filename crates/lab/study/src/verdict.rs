@@ -308,7 +308,9 @@ pub fn words(claims: &[ClaimVerdict]) -> String {
     let counts: Vec<String> =
         counts.map(|(count, word)| format!("{count} {}", word.text())).collect();
     let ours: Vec<&ClaimVerdict> = claims.iter().filter(|claim| claim.ours).collect();
-    let hold = ours.iter().filter(|claim| claim.setups.holding == claim.setups.admitted).count();
+    // A question whose set-ups are all left out is not judgeable.
+    let holds = |Tally { admitted, holding, .. }: Tally| admitted > 0 && holding == admitted;
+    let hold = ours.iter().filter(|claim| holds(claim.setups)).count();
     let of_ours = (!ours.is_empty()).then(|| format!("ours: {hold}/{}", ours.len()));
     [counts.join(", "), of_ours.unwrap_or_default()]
         .into_iter()

@@ -75,6 +75,14 @@ fn words_are_counted_those_of_ours_apart() {
 }
 
 #[test]
+fn a_question_without_an_admitted_set_up_holds_in_none() {
+    let holding = ClaimVerdict::of(&claim("A-X1", Some(2.0)).ours(), None);
+    assert_eq!(words(std::slice::from_ref(&holding)), "ours: 1/1");
+    let setups = Tally { tried: 4, admitted: 0, holding: 0, undecided: 0 };
+    assert_eq!(words(&[ClaimVerdict { setups, ..holding }]), "ours: 0/1");
+}
+
+#[test]
 fn claims_without_a_grid_that_hold_have_a_part_in_joint_sets() {
     let claims = [
         claim("A-1", Some(2.0)),
