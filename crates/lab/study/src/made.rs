@@ -53,6 +53,7 @@ fn flow(i: u64, bps: u64, direction: Direction, shape: Shape) -> FlowSummary {
         srtt_end_ns: Some(210_000_000),
         longest_silence_ns: 1_000_000,
         collapsed,
+        collapsed_by_ack_loss: collapsed.loses_half_of_its_acks().then_some(collapsed),
         completed_ns: None,
         completion_ns: None,
         delay: None,

@@ -24,18 +24,34 @@ pub struct Stretch {
     pub timeouts: u64,
 }
 
-/// Finds each flow's longest [`Stretch`] during the run, from flow samples and drops.
+impl Stretch {
+    /// Whether at least half of its ACKs were dropped at an access point's full queue.
+    pub const fn loses_half_of_its_acks(&self) -> bool {
+        self.acks_dropped_at_ap > 0 && 2 * self.acks_dropped_at_ap >= self.acks_sent
+    }
+
+    /// The longer of two, the first of equal ones.
+    const fn or_longer(self, other: Self) -> Self {
+        if other.length_ns > self.length_ns { other } else { self }
+    }
+}
+
+/// Finds each flow's longest [`Stretch`]es during the run, from flow samples and drops.
 #[derive(Debug)]
 pub struct Stretches {
     names: Names,
     flows: Vec<Tracker>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Tracker {
     mss: u32,
     start: Option<(Instant, FlowSample, u64)>,
+    /// The stretch that has begun; of no length where none has.
+    current: Stretch,
+    /// The longest that has ended, and that with half of its ACKs dropped.
     longest: Stretch,
+    by_ack_loss: Stretch,
     ap_drops: u64,
 }
 
@@ -49,7 +65,19 @@ impl Stretches {
 
     /// The longest stretch of flow number `flow`; of no length where there was none.
     pub fn longest(&self, flow: usize) -> Stretch {
-        self.flows[flow].longest
+        let Tracker { longest, current, .. } = self.flows[flow];
+        longest.or_longer(current)
+    }
+
+    /// The longest stretch of flow number `flow` in which at least half of its ACKs were dropped at
+    /// an access point's full queue.
+    pub fn longest_by_ack_loss(&self, flow: usize) -> Option<Stretch> {
+        let Tracker { by_ack_loss, current, .. } = self.flows[flow];
+        let longest = match current.loses_half_of_its_acks() {
+            true => by_ack_loss.or_longer(current),
+            false => by_ack_loss,
+        };
+        (longest.length_ns > 0).then_some(longest)
     }
 
     /// Pure ACKs of flow number `flow` dropped at an access point's full queue.
@@ -61,19 +89,25 @@ impl Stretches {
 impl Tracker {
     fn sample(&mut self, at: Instant, sample: &FlowSample) {
         if sample.cwnd == 0 || sample.cwnd > COLLAPSED_SEGMENTS * self.mss {
-            self.start = None;
+            self.end();
             return;
         }
         let (start, first, drops) = *self.start.get_or_insert((at, *sample, self.ap_drops));
-        let length_ns = at.since(start).as_nanos();
-        if length_ns > self.longest.length_ns {
-            self.longest = Stretch {
-                start_ns: start.as_nanos(),
-                length_ns,
-                acks_sent: sample.acks_sent - first.acks_sent,
-                acks_dropped_at_ap: self.ap_drops - drops,
-                timeouts: sample.timeouts - first.timeouts,
-            };
+        self.current = Stretch {
+            start_ns: start.as_nanos(),
+            length_ns: at.since(start).as_nanos(),
+            acks_sent: sample.acks_sent - first.acks_sent,
+            acks_dropped_at_ap: self.ap_drops - drops,
+            timeouts: sample.timeouts - first.timeouts,
+        };
+    }
+
+    fn end(&mut self) {
+        self.start = None;
+        let ended = std::mem::take(&mut self.current);
+        self.longest = self.longest.or_longer(ended);
+        if ended.loses_half_of_its_acks() {
+            self.by_ack_loss = self.by_ack_loss.or_longer(ended);
         }
     }
 }

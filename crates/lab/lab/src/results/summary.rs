@@ -94,6 +94,10 @@ pub struct FlowSummary {
     pub longest_silence_ns: u64,
     /// Longest time with a window of at most two segments, over the whole run.
     pub collapsed: Stretch,
+    /// Longest such time in which at least half of the ACKs were dropped at an access point's full
+    /// queue; missing where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collapsed_by_ack_loss: Option<Stretch>,
     /// Time at which the last byte of a sized flow was delivered, from the start of the run.
     pub completed_ns: Option<u64>,
     /// Time from a sized flow's start to the delivery of its last byte.
@@ -330,6 +334,7 @@ fn flow_summary(
         srtt_end_ns: to.srtt.map(Duration::as_nanos),
         longest_silence_ns: flow.longest_silence.as_nanos(),
         collapsed: stretches.longest(i),
+        collapsed_by_ack_loss: stretches.longest_by_ack_loss(i),
         completed_ns: flow.completed.map(Duration::as_nanos),
         completion_ns: flow.completed.map(|at| at.as_nanos().saturating_sub(names.start_ns(i))),
         delay: flow.delay.map(TimesSummary::of),

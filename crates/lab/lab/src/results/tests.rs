@@ -228,6 +228,28 @@ fn the_longest_collapse_counts_its_own_acks_only() {
     assert_eq!(stretches.longest(0), Stretch::default());
 }
 
+/// A long collapse whose ACKs arrive does not hide a shorter one whose ACKs are dropped, whether
+/// this ends before the run or not.
+#[test]
+fn the_longest_collapse_by_ack_loss_is_found_beside_a_longer_one() {
+    for ends in [true, false] {
+        let mut stretches = Stretches::new(&names());
+        let is_collapsed = |t: u64| (1..=13).contains(&t) || (20..=31).contains(&t);
+        for t in 0..=if ends { 33 } else { 31 } {
+            if t == 25 {
+                (0..20).for_each(|_| stretches.record(second(t), &ack_drop(0)));
+            }
+            let (cwnd, acks) = (if is_collapsed(t) { 1460 } else { 14_600 }, 2 * t);
+            stretches.record(second(t), &Sample::Flow(FlowId(1), flow(cwnd, acks)));
+        }
+        assert_eq!(stretches.longest(1).length_ns, 12_000_000_000);
+        let starved = stretches.longest_by_ack_loss(1).unwrap();
+        assert_eq!((starved.start_ns, starved.length_ns), (20_000_000_000, 11_000_000_000));
+        assert_eq!((starved.acks_sent, starved.acks_dropped_at_ap), (22, 20));
+        assert_eq!(stretches.longest_by_ack_loss(0), None);
+    }
+}
+
 #[test]
 fn columns_are_documented_and_unique() {
     for text in [

@@ -34,7 +34,7 @@ fn up_down<'a>(results: &'a Results, errors: &str, algorithm: &str) -> Vec<&'a R
 fn ack_1(results: &Results) -> Claim {
     let runs = uploads(results, "compound");
     let starved: Vec<_> = runs.iter().flat_map(|run| measure::starved_flows(run)).collect();
-    let longest = starved.iter().max_by_key(|flow| flow.collapsed.length_ns);
+    let longest = starved.iter().max_by_key(|(_, stretch)| stretch.length_ns);
     let mut measured = Evidence::of(results, &[UPLOADS]);
     let any = |run: &Run| f64::from(u8::from(!measure::starved_flows(run).is_empty()));
     let share = Reading::mean(over(&runs, any));
@@ -42,7 +42,7 @@ fn ack_1(results: &Results) -> Claim {
     let share = measured.number("share_of_runs_with_starved_flow", share);
     measured.estimate("starved_flows", over(&runs, |r| measure::starved_flows(r).len() as f64));
     // Where nobody starves, the longest starvation takes no time.
-    let length = longest.map_or(0.0, |flow| measure::seconds(&flow.collapsed));
+    let length = longest.map_or(0.0, |(_, stretch)| measure::seconds(stretch));
     let length = (!runs.is_empty()).then_some(length);
     let longest_s = measured.number("longest_starvation_s", length);
     let note = match longest {
@@ -53,21 +53,18 @@ fn ack_1(results: &Results) -> Claim {
             show(over(&runs, measure::ack_drop_share), 3),
             show(over(&runs, measure::timeouts_per_flow), 1),
         ),
-        Some(flow) => {
-            let stretch = &flow.collapsed;
-            format!(
-                "The longest: {} from {:.1} s on, for {:.1} s. Its sink sent {} ACKs in that time, \
-                 of which {} were dropped at the full queue of the access point, and its timer \
-                 expired {} times. Over all flows {} of the ACKs are dropped.",
-                flow.name,
-                stretch.start_ns as f64 / 1e9,
-                measure::seconds(stretch),
-                stretch.acks_sent,
-                stretch.acks_dropped_at_ap,
-                stretch.timeouts,
-                show(over(&runs, measure::ack_drop_share), 3),
-            )
-        }
+        Some((flow, stretch)) => format!(
+            "The longest: {} from {:.1} s on, for {:.1} s. Its sink sent {} ACKs in that time, \
+             of which {} were dropped at the full queue of the access point, and its timer \
+             expired {} times. Over all flows {} of the ACKs are dropped.",
+            flow.name,
+            stretch.start_ns as f64 / 1e9,
+            measure::seconds(stretch),
+            stretch.acks_sent,
+            stretch.acks_dropped_at_ap,
+            stretch.timeouts,
+            show(over(&runs, measure::ack_drop_share), 3),
+        ),
     };
     Claim::judge(
         Criterion {

@@ -71,18 +71,22 @@ pub(super) fn seconds(stretch: &Stretch) -> f64 {
     stretch.length_ns as f64 / 1e9
 }
 
-/// Whether this upload starved as the paper describes it: its window stayed at two segments or
-/// less for [`STARVED_S`], while at least half of its ACKs were dropped at the AP's full queue.
-pub(super) fn starved_as_described(flow: &FlowSummary) -> bool {
-    let stretch = &flow.collapsed;
-    flow.direction == Direction::Up
+/// The longest time for which this upload starved as the paper describes it: its window stayed at
+/// two segments or less for [`STARVED_S`], while at least half of its ACKs were dropped at the AP's
+/// full queue.
+pub(super) fn starved_as_described(flow: &FlowSummary) -> Option<&Stretch> {
+    // Summaries of earlier versions have the longest collapse alone.
+    let stretch = flow.collapsed_by_ack_loss.as_ref().unwrap_or(&flow.collapsed);
+    let is_starved = flow.direction == Direction::Up
         && seconds(stretch) >= STARVED_S
-        && stretch.acks_dropped_at_ap > 0
-        && 2 * stretch.acks_dropped_at_ap >= stretch.acks_sent
+        && stretch.loses_half_of_its_acks();
+    is_starved.then_some(stretch)
 }
 
-pub(super) fn starved_flows(run: &Run) -> Vec<&FlowSummary> {
-    run.summary.flows.iter().filter(|flow| starved_as_described(flow)).collect()
+/// The starved flows of a run, with their longest starvation.
+pub(super) fn starved_flows(run: &Run) -> Vec<(&FlowSummary, &Stretch)> {
+    let flows = run.summary.flows.iter();
+    flows.filter_map(|flow| Some((flow, starved_as_described(flow)?))).collect()
 }
 
 /// Correlation of start times with goodput over the flows of a run (Pearson); zero where either

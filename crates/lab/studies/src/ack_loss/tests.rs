@@ -2,6 +2,7 @@
 
 use super::experiments::*;
 use super::*;
+use fairwave_lab::results::Stretch;
 use fairwave_lab::run::Run;
 use fairwave_study::Claim;
 use fairwave_study::made::{self, FAIR, Shape};
@@ -154,7 +155,22 @@ fn overflow_at_a_high_error_rate_fails_the_last_claim() {
 #[test]
 fn a_collapse_whose_acks_arrive_is_not_starvation_as_described() {
     let quiet = Shape { first: 0.0, collapse_s: 60, acks_dropped: 1, ..FAIR };
-    assert_eq!(verdicts(&results(|_, _| Shapes(quiet)))[0], ("ACK-1", Some(false)));
+    let mut results = results(|_, _| Shapes(quiet));
+    assert_eq!(verdicts(&results)[0], ("ACK-1", Some(false)));
+    // Beside it, the flow starves for a shorter time.
+    for run in results.runs.values_mut().flatten() {
+        let flow = &mut run.summary.flows[0];
+        let starved = Stretch {
+            length_ns: 21_000_000_000,
+            acks_sent: 4,
+            acks_dropped_at_ap: 2,
+            ..flow.collapsed
+        };
+        flow.collapsed_by_ack_loss = Some(starved);
+    }
+    let claims = claims::all(&results);
+    assert_eq!(claims[0].measured["longest_starvation_s"], 21.0);
+    assert_eq!(claims[0].verdict.holds(), Some(true));
 }
 
 #[test]
