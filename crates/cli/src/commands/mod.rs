@@ -164,7 +164,7 @@ commands! {
         uses [on("sweep", "json seed jobs out force set")],
         gives [output("sweep", "sweep", of::<SweepOutput<'_>>)];
     Merge(merge::Merge) => merge::run,
-        uses [on("merge", "json out force").out("Directory of the whole")],
+        uses [on("merge", "json out").out("Directory of the whole")],
         gives [output("merge", "merge", of::<MergeOutput>)];
     Reproduce(reproduce::Reproduce) => reproduce::run,
         uses [on("reproduce", "json jobs out force")],

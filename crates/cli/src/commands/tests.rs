@@ -135,6 +135,8 @@ fn an_option_acts_or_is_an_error() {
     assert_eq!(idle("fairwave completions bash --json"), Some("json"));
     assert_eq!(idle("fairwave check s.toml --out d"), Some("out"));
     assert_eq!(idle("fairwave list studies --force"), Some("force"));
+    // A merge never replaces a run.
+    assert_eq!(idle("fairwave merge part --out whole --force"), Some("force"));
     // Subcommands have their command's options, or their own.
     if cfg!(target_os = "linux") {
         assert_eq!(idle("fairwave --json probe serve"), None);
