@@ -51,8 +51,8 @@ def sweep(
 
     With `out` each run leaves its run directory there. With `dataset`, a path or a URL of fsspec,
     the rows of each run are a file of a Parquet dataset with hive partitions, and a run that fails
-    is a warning. Runs that are complete in either place are not made again. Complete runs of
-    another sweep in `out` are replaced only if `force` is set.
+    is a warning. Runs that are complete in either place are not made again. Those of another sweep
+    in the same places of `out` are refused; `force` removes all runs of other sweeps there.
 
     `backend="ray"` makes the runs as tasks of Ray, of the cluster at `address` or of one on this
     machine, at most `jobs` of them at the same time (by default 1,024, or two for each

@@ -16,7 +16,7 @@ pub(crate) struct Claim(Mutex<Option<Place>>);
 
 impl Claim {
     /// Locks the directory. Complete runs of something else than `plan`, which it would replace,
-    /// are refused without `force`.
+    /// are refused without `force`; with it, all of something else are removed.
     pub(crate) fn new(plan: &Plan, directory: &Path, force: bool) -> PyResult<Self> {
         let place = Place::claim(directory).map_err(failed)?;
         let other = if force { None } else { run::replaced(plan, directory) };
@@ -29,6 +29,7 @@ impl Claim {
         results::remove_unfinished(directory).map_err(failed)?;
         if force {
             merge::forget(directory).map_err(failed)?;
+            run::remove_others(plan, directory).map_err(failed)?;
         }
         Ok(Self(Mutex::new(Some(place))))
     }

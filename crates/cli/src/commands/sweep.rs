@@ -12,7 +12,7 @@ use fairwave_lab::merge;
 use fairwave_lab::report::sweep::{self, Line};
 use fairwave_lab::run::{self, Before, Output, Shard, SweepOptions, Watch};
 use fairwave_scenario::plan::Plan;
-use fairwave_units::Duration;
+use fairwave_units::{Duration, several};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -24,6 +24,7 @@ Examples:
   fairwave sweep scenarios/ack-loss.toml --out out/part-3 --shard 3/64
 
 Means and intervals are over the seeds of a point: Student's t, 95 %. An interval needs two seeds.
+--force removes the runs in --out that are none of this sweep.
 SIGINT (Ctrl-C) or SIGTERM ends the sweep after the runs under way, which --resume keeps; a second
 signal ends it at once.";
 
@@ -60,6 +61,10 @@ pub(super) fn run(common: &Common, args: &Sweep) -> Result<(), Failure> {
     }
     if common.force {
         merge::forget(directory.path()).map_err(Failure::run)?;
+        let removed = run::remove_others(&plan, directory.path()).map_err(Failure::run)?;
+        if removed > 0 && !common.json && !common.quiet {
+            output::note(&format!("{} of another sweep removed", several(removed as u64, "run")));
+        }
     }
     let kept = if args.resume { run::complete_runs(&plan, directory.path()) } else { Vec::new() };
     let stopwatch = Stopwatch::start();

@@ -134,3 +134,47 @@ fn a_directory_names_the_parts_whose_runs_it_has() {
     assert_eq!(make("2/3", &["--resume"]), ["shard-1-of-3", "shard-2-of-3"]);
     assert_eq!(make("1/2", &["--force", "--set", "duration=1 s"]), ["shard-1-of-2"]);
 }
+
+/// Complete runs below a directory, by their paths.
+fn runs_in(directory: &Path) -> Vec<String> {
+    let mut runs = Vec::new();
+    for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        if name == "summary.json" {
+            runs.push(String::new());
+        } else if entry.path().is_dir() {
+            runs.extend(runs_in(&entry.path()).iter().map(|run| format!("{name}/{run}")));
+        }
+    }
+    runs.sort();
+    runs
+}
+
+/// A sweep of fewer seeds in the place of a larger one, beside files and runs of the user.
+#[test]
+fn a_forced_sweep_leaves_no_runs_of_another_one() {
+    let place = scratch();
+    let scenario = tiny().display().to_string();
+    let args = ["sweep", &scenario, "--out", "out", "--quiet"];
+    ends_with(0, place.path(), &args);
+    let out = place.path().join("out");
+    let before = runs_in(&out);
+    assert_eq!(before.len(), 4);
+    let (seed_1, seed_2) = (&before[0], &before[1]);
+    fs::write(out.join(seed_2).join("notes.txt"), "mine").unwrap();
+    ends_with(0, place.path(), &[&args[..3], &["out/mine", "--quiet"]].concat());
+    let forced = [&args[..], &["--force", "--set", "sweep.seeds=1"]].concat();
+    let changed = [&forced[..], &["--set", "duration=1 s"]].concat();
+    ends_with(0, place.path(), &changed);
+    let sweep: Vec<String> =
+        runs_in(&out).into_iter().filter(|run| !run.starts_with("mine/")).collect();
+    assert_eq!(sweep, [before[0].clone(), before[2].clone()]);
+    assert_eq!(fs::read_to_string(out.join(seed_2).join("notes.txt")).unwrap(), "mine");
+    assert!(!out.join(&before[3]).exists(), "nothing else was there");
+    assert_eq!(runs_in(&out.join("mine")), before, "another sweep below it");
+    // A part leaves the other parts' runs of the same sweep.
+    fs::remove_dir_all(out.join("mine")).unwrap();
+    ends_with(0, place.path(), &[&changed[..], &["--shard", "2/2"]].concat());
+    assert_eq!(runs_in(&out).len(), 2);
+    assert!(out.join(seed_1).exists());
+}

@@ -12,7 +12,7 @@ mod sweep;
 
 pub use done::{Run, directory_of, root_of};
 pub use elsewhere::{MakeError, check_version, make};
-pub use kept::{Kept, complete_runs, kept, missing, none_of, replaced};
+pub use kept::{Kept, complete_runs, kept, missing, none_of, remove_others, replaced};
 pub use shard::{Shard, jobs_of};
 pub use sweep::{Before, Progress, SweepOptions, Watch, sweep, sweep_all, sweep_with};
 

@@ -161,6 +161,17 @@ impl RunDirectory {
     }
 }
 
+/// Removes a run from its directory, and the directory if nothing else is in it.
+///
+/// # Errors
+/// If a file of the run cannot be removed.
+pub(crate) fn remove_run(path: &Path) -> Result<(), Error> {
+    remove_earlier(path)?;
+    // An error only means that something else is there.
+    let _ = fs::remove_dir(path);
+    Ok(())
+}
+
 /// Removes the files of a former run.
 fn remove_earlier(path: &Path) -> Result<(), Error> {
     for name in disk::names_in(path).map_err(Error::io(path))? {

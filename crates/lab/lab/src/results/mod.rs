@@ -61,6 +61,7 @@ pub use columns::{
 pub use csv::CsvWriter;
 pub(crate) use csv::field as csv_field;
 pub use delays::{DELAY_BINS, DELAYS, DelayBinRow, DelayRow};
+pub(crate) use directory::remove_run;
 pub use directory::{Meta, RunDirectory, is_series, run_directories, series_in};
 pub use emulation::{EmulationSummary, LatenessSummary, NodeSummary, ProgramSummary};
 pub(crate) use file::write_from as write_file_from;

@@ -1,10 +1,11 @@
 //! Runs with directories of an earlier process: complete ones need not be made again.
 
-use super::done::{Run, directory_of};
+use super::done::{Run, directory_of, root_of};
 use super::shard::{Shard, jobs_of};
 use crate::results::{self, Meta, is_damaged, read_meta, read_scenario, read_summary};
 use fairwave_scenario::plan::{Job, Plan};
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Contents of the directory of a run.
@@ -86,6 +87,40 @@ pub fn replaced(plan: &Plan, root: &Path) -> Option<PathBuf> {
             && !is_damaged(place)
     };
     places.into_iter().find(is_other).map(|(_, place)| place)
+}
+
+/// Removes the complete runs of other sweeps from `root`, and the directories of their points that
+/// are empty then: means over the runs below `root` would mix them with those of `plan`. Runs in
+/// directories that no sweep names so stay. Returns how many were removed.
+///
+/// # Errors
+/// A directory that cannot be read, or a file of a run that cannot be removed.
+pub fn remove_others(plan: &Plan, root: &Path) -> Result<usize, results::Error> {
+    let planned: BTreeMap<PathBuf, Job> =
+        plan.jobs().into_iter().map(|job| (directory_of(plan, job, root), job)).collect();
+    let mut removed = 0;
+    for place in results::run_directories(root)? {
+        let is_planned = planned
+            .get(&place)
+            .is_some_and(|job| matches!(kept(plan, *job, &place), Ok(Kept::Run(_))));
+        if is_planned || !is_of_sweep(&place, root) {
+            continue;
+        }
+        results::remove_run(&place)?;
+        if let Some(point) = place.parent().filter(|point| place != root && *point != root) {
+            // An error only means that something else is there.
+            let _ = fs::remove_dir(point);
+        }
+        removed += 1;
+    }
+    Ok(removed)
+}
+
+/// Whether `place` is where a sweep with the directory `root` would have its run.
+fn is_of_sweep(place: &Path, root: &Path) -> bool {
+    let (Ok(below), Ok(meta)) = (place.strip_prefix(root), read_meta(place)) else { return false };
+    let axes: Vec<(String, String)> = meta.axes.into_iter().collect();
+    root_of(below, &axes, meta.seed.0).as_os_str().is_empty()
 }
 
 /// Reason not to continue `what` in `directory`: it has `other`, a complete run of something else.
