@@ -13,6 +13,9 @@ pub struct Comparison {
     pub point: String,
     /// Name of the figure, which ends in its unit where it has one.
     pub metric: String,
+    /// Runs of the point in each set, of which those without the figure are in no mean: transfers
+    /// that did not end have no completion time. Simulated runs that are identical count as one.
+    pub runs: [usize; 2],
     /// Mean over the runs of the first set.
     #[serde(serialize_with = "means::serialize")]
     #[schemars(with = "MeanSummary")]
@@ -23,6 +26,13 @@ pub struct Comparison {
     pub second: Estimate,
     /// The second less the first.
     pub difference: Difference,
+}
+
+impl Comparison {
+    /// Whether some run of a set does not have the figure.
+    pub fn is_partial(&self) -> bool {
+        self.first.n < self.runs[0] || self.second.n < self.runs[1]
+    }
 }
 
 /// A difference of means.
@@ -118,6 +128,7 @@ pub fn compare(
             Some(Comparison {
                 point: if a.axes == b.axes { a.label() } else { String::new() },
                 metric: name.clone(),
+                runs: [a.samples(), b.samples()],
                 first: *estimate,
                 second: *b.metric(name)?,
                 difference: Difference::of(&values(first, a), &values(second, b))?,

@@ -26,6 +26,15 @@ impl From<Estimate> for MeanSummary {
     }
 }
 
+/// A mean as text, with the number of runs that measured it where these are not all.
+pub(crate) fn text(of: &Estimate, runs: usize, digits: usize) -> String {
+    let Estimate { n, mean, .. } = of;
+    match *n < runs {
+        true => format!("{mean:.digits$} ({n} of {runs})"),
+        false => format!("{mean:.digits$}"),
+    }
+}
+
 /// Writes a field as [`MeanSummary`].
 pub(crate) fn serialize<S: Serializer>(of: &Estimate, serializer: S) -> Result<S::Ok, S::Error> {
     MeanSummary::from(*of).serialize(serializer)

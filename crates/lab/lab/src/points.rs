@@ -143,6 +143,11 @@ impl Point {
         self.metrics.iter().find(|(known, _)| known == name).map(|(_, estimate)| estimate)
     }
 
+    /// Runs that its figures are over, where all have a figure; runs without it leave `n` smaller.
+    pub fn samples(&self) -> usize {
+        self.metrics.iter().map(|(_, estimate)| estimate.n).max().unwrap_or(0)
+    }
+
     /// Its point of the sweep, in a few words.
     pub fn label(&self) -> String {
         let axes = self.axes.iter().map(|(key, value)| format!("{key} = {value}"));

@@ -2,8 +2,8 @@
 
 use super::refusal::Refusal;
 use crate::compare::{Comparison, compare};
-use crate::nearest;
 use crate::points::Digest;
+use crate::{means, nearest};
 use fairwave_text::{Table, printable};
 use fairwave_units::several;
 use schemars::JsonSchema;
@@ -80,7 +80,13 @@ impl CompareOutput {
             }
         };
         let sides = side("first", &self.first, runs[0]) + &side("second", &self.second, runs[1]);
-        table(found).render() + &sides + test
+        let partial = match found.iter().any(Comparison::is_partial) {
+            true => {
+                "(n of runs): the other runs have no such figure, as of a transfer without end\n"
+            }
+            false => "",
+        };
+        table(found).render() + &sides + partial + test
     }
 
     /// Whether at least one difference could be tested: each set needs two seeds for that.
@@ -106,8 +112,8 @@ pub fn table(found: &[Comparison]) -> Table {
         table.row(vec![
             one.point.clone(),
             one.metric.clone(),
-            format!("{:.4}", one.first.mean),
-            format!("{:.4}", one.second.mean),
+            means::text(&one.first, one.runs[0], 4),
+            means::text(&one.second, one.runs[1], 4),
             format!("{:+.4}", difference.mean),
             or_dash(difference.half_width.map(|half| format!("{half:.4}"))),
             p(difference.p),
@@ -116,4 +122,38 @@ pub fn table(found: &[Comparison]) -> Table {
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten seeds; the transfer ends in all of them, or in the first alone.
+    fn runs(all_end: bool) -> Vec<Digest> {
+        let run = |seed: u64| {
+            let completion = ("flow.up.completion_ms".to_owned(), 100.0 + seed as f64);
+            let goodput = ("goodput_mbps".to_owned(), seed as f64);
+            let ends = all_end || seed == 1;
+            Digest {
+                axes: Vec::new(),
+                seed,
+                is_simulated: true,
+                metrics: [goodput].into_iter().chain(ends.then_some(completion)).collect(),
+            }
+        };
+        (1..=10).map(run).collect()
+    }
+
+    #[test]
+    fn a_mean_over_some_of_the_runs_says_so() {
+        let of = |sets: [&[Digest]; 2]| {
+            let names = ["a", "b"].map(str::to_owned);
+            CompareOutput::new(names, sets, &[]).expect("they are alike").text([10, 10])
+        };
+        let (all, one) = (runs(true), runs(false));
+        let text = of([&all, &one]);
+        assert!(text.contains("101.0000 (1 of 10)") && text.contains("(n of runs)"), "{text}");
+        assert_eq!(text.matches("of 10)").count(), 1, "{text}");
+        assert!(!of([&all, &all]).contains("of 10)"), "all runs have all figures");
+    }
 }

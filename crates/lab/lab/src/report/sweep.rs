@@ -5,6 +5,7 @@ use super::cost::{Cost, Speed, SpeedSummary};
 use super::run::{RunOfSweep, simulated_s};
 use super::summary::jain;
 use crate::lints::{Lint, lints};
+use crate::means;
 use crate::points::{Digest, Point, to_csv};
 use crate::results::{self, Totals, read_summary};
 use crate::run::{self, Run, Shard, directory_of};
@@ -110,7 +111,7 @@ impl<'a> Sweep<'a> {
 
     /// Tables of flows, points and runs, the answer to the scenario's question, and the speed.
     pub fn text(&self) -> String {
-        let tables = means(&self.points) + &whole(&self.points) + &each_run(&self.lines);
+        let tables = of_flows(&self.points) + &whole(&self.points) + &each_run(&self.lines);
         let answer = answer::text(&self.plan.question, &answer::of_points(&self.points));
         let place = self.directory.display();
         format!("{tables}{answer}{}Run directories: {place}\n", self.speed.line())
@@ -175,16 +176,17 @@ fn warnings(plan: &Plan, lines: &[Line]) -> Vec<String> {
     plan.warnings().into_iter().chain(of_runs).collect()
 }
 
-/// A figure's mean and the half width of its interval.
+/// A figure's mean, with the number of runs that measured it where these are not all, and the half
+/// width of its interval.
 pub fn cells(point: &Point, metric: &str, digits: usize) -> [String; 2] {
     let none = || "-".to_owned();
     let Some(estimate) = point.metric(metric) else { return [none(), none()] };
     let half = estimate.half_width.map_or_else(none, |half| format!("{half:.digits$}"));
-    [format!("{:.digits$}", estimate.mean), half]
+    [means::text(estimate, point.samples(), digits), half]
 }
 
 /// Each flow at each point.
-fn means(points: &[Point]) -> String {
+fn of_flows(points: &[Point]) -> String {
     let heads =
         ["point", "runs", "flow", "Mbps", "+-", "delay ms", "+-", "p99 ms", "+-", "lost %", "+-"];
     let mut table = Table::new("Flows, means over seeds with 95 % intervals", &heads);
@@ -246,4 +248,27 @@ fn each_run(lines: &[Line]) -> String {
         ]);
     }
     table.render()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_that_some_runs_lack_names_how_many_have_it() {
+        let run = |seed: u64| Digest {
+            axes: Vec::new(),
+            seed,
+            is_simulated: true,
+            metrics: [("jain", 1.0), ("flow.up.goodput_mbps", seed as f64), ("down_mbps", 2.5)]
+                .into_iter()
+                .take(if seed == 1 { 3 } else { 2 })
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        };
+        let points = Point::all(&[1, 2, 3].map(run));
+        assert_eq!(cells(&points[0], "down_mbps", 1)[0], "2.5 (1 of 3)");
+        assert_eq!(cells(&points[0], "flow.up.goodput_mbps", 1)[0], "2.0");
+        assert!(whole(&points).contains("2.500 (1 of 3)"));
+    }
 }

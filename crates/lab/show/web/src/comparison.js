@@ -41,13 +41,18 @@ function table(rows) {
     const name = one.point ? `${one.point}: ${one.metric}` : one.metric;
     const word = verdict(difference);
     const mark = h("span", { class: word === "differs" ? "mark differs" : "mark" }, word);
-    return [name, interval(one.first), interval(one.second), interval(difference),
+    return [name, mean(one.first, one.runs[0]), mean(one.second, one.runs[1]), interval(difference),
       share === null ? "–" : `${share > 0 ? "+" : ""}${number(share)} %`, bracket(one, widest),
       difference.p_holm === null ? "–" : number(difference.p_holm), mark];
   });
   const heads = ["figure", "first", "second", "second less first", "relative",
     "interval around zero", "p (Holm)", "verdict"];
   return sheet("Differences of means with 95 % intervals, those beyond chance first", heads, cells);
+}
+
+/** A mean with its interval, and the number of runs that have it where these are not all. */
+function mean(of, runs) {
+  return of.n < runs ? `${interval(of)} (${of.n} of ${runs})` : interval(of);
 }
 
 /** The far end of an interval, as a share of the first mean. */
