@@ -6,6 +6,7 @@ mod forgotten;
 mod many;
 mod memory;
 mod path;
+mod waiting;
 
 use super::*;
 use crate::machine::{Connections, Fact, Id, PortEvent, Settings};

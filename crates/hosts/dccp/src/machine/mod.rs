@@ -2,6 +2,7 @@
 
 mod listener;
 mod refusal;
+mod replacement;
 
 use crate::carry::{Over, Peer};
 use crate::forgotten::Forgotten;
@@ -327,12 +328,12 @@ impl Connections {
         let peer = Peer { address: datagram.from, port: packet.header.source_port };
         let is_request = matches!(packet.header.kind, Kind::Request { .. });
         let known = self.by_peer.get(&peer).copied();
-        let line = known.and_then(|id| self.lines.get_mut(&id).map(|line| (id, line)));
+        let line = known.and_then(|id| self.lines.get(&id).map(|line| (id, line)));
         let port = line.as_ref().map_or(self.settings.connection.local_port, |(_, it)| it.port());
         let is_here = packet.header.destination_port == port;
         match line {
             Some((id, line)) if is_here && !(is_request && line.ended.is_some()) => {
-                line.take(now, packet);
+                self.take(now, id, packet);
                 self.touch(id);
             }
             _ if self.settings.server.is_some() => self.refuse(now, peer, packet),
@@ -370,61 +371,6 @@ impl Connections {
         for id in self.ids(|line| line.is_open() && ends(line).is_some()) {
             let Some(end) = self.lines.get(&id).and_then(&ends) else { continue };
             self.lose(now, id, end);
-        }
-    }
-
-    /// Aborts an open connection, whose end or new beginning follows.
-    fn lose(&mut self, now: Instant, id: Id, end: End) {
-        let (over, is_last) = (self.settings.over, !self.reopens(id, end));
-        let Some(line) = self.lines.get_mut(&id) else { return };
-        let waiting: Vec<_> = line.connection.take_waiting().collect();
-        line.connection.handle(now, Input::Abort);
-        // The end that an abort reports is not the reason for it.
-        while line.connection.event().is_some() {}
-        while let Some(last) = line.connection.poll(now) {
-            self.strays.extend(line.outgoing(over, &last));
-        }
-        if is_last {
-            self.end(now, id, end);
-        } else {
-            self.reopen(now, id, None, waiting);
-        }
-    }
-
-    /// Whether a connection that ends so is opened again.
-    fn reopens(&self, id: Id, end: End) -> bool {
-        let is_lost = end.is_loss() && !self.is_stopping && self.settings.reconnect.is_some();
-        let is_ours = |line: &Line| line.is_open() && !line.is_closing && !line.is_reopening;
-        is_lost && self.settings.server.is_some() && self.lines.get(&id).is_some_and(is_ours)
-    }
-
-    /// Opens a client's connection again, with the datagrams that wait and the counters so far.
-    fn reopen(
-        &mut self,
-        now: Instant,
-        id: Id,
-        local: Option<IpAddr>,
-        waiting: Vec<Waiting<Bytes>>,
-    ) {
-        let Some(peer) = self.lines.get(&id).map(|line| line.peer) else { return };
-        let mut opening = self.opening(now, peer, local);
-        opening.config.give_up = self.settings.reconnect.unwrap_or(opening.config.give_up);
-        if let Some(line) = self.lines.get_mut(&id) {
-            line.reopen(opening, waiting);
-        }
-        self.touch(id);
-    }
-
-    /// A client's address is another one: a connection of RFC 4340 belongs to its addresses.
-    fn moved(&mut self, now: Instant, local: IpAddr) {
-        self.settings.local = Some(local);
-        if self.settings.server.is_none() || self.is_stopping {
-            return;
-        }
-        for id in self.ids(|line| line.is_open() && !line.is_closing) {
-            let waiting = self.lines.get_mut(&id).map(|line| line.connection.take_waiting());
-            let waiting = waiting.into_iter().flatten().collect();
-            self.reopen(now, id, Some(local), waiting);
         }
     }
 
