@@ -22,7 +22,7 @@ use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::seal::Key;
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::thread;
 
 /// The server's port of DCCP.
@@ -414,6 +414,18 @@ fn a_new_address_has_a_new_connection_with_the_same_name() {
     pair.report(0, Fact::Stop);
     pair.run_until(at(4_000));
     assert_eq!(pair.ended(0).0, End::Closed);
+}
+
+/// The kernel does not send from an address that the host no longer has.
+#[test]
+fn a_connection_that_is_being_opened_follows_the_address() {
+    let mut client = Connections::new(settings(Over::Udp, addresses(false), 3, true));
+    client.handle(at(0), Fact::Start);
+    let moved: IpAddr = "192.0.2.9".parse().expect("an address");
+    let from = |client: &mut Connections, ms| client.poll(at(ms)).and_then(|it| it.from);
+    assert_eq!(from(&mut client, 0), Some(addresses(false)[0].ip()));
+    client.handle(at(50), Fact::Moved(moved));
+    assert_eq!((from(&mut client, 50), from(&mut client, 50)), (Some(moved), None));
 }
 
 #[test]

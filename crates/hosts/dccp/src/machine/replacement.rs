@@ -65,22 +65,28 @@ impl Connections {
         local: Option<IpAddr>,
         waiting: Vec<Waiting<Bytes>>,
     ) {
-        let Some(peer) = self.lines.get(&id).map(|line| line.peer) else { return };
+        let Some((peer, is_open)) = self.lines.get(&id).map(|line| (line.peer, line.is_open()))
+        else {
+            return;
+        };
         let mut opening = self.opening(now, peer, local);
-        opening.config.give_up = self.settings.reconnect.unwrap_or(opening.config.give_up);
+        if let Some(reconnect) = self.settings.reconnect.filter(|_| is_open) {
+            opening.config.give_up = reconnect;
+        }
         if let Some(line) = self.lines.get_mut(&id) {
             line.reopen(opening, waiting);
         }
         self.touch(id);
     }
 
-    /// A client's address is another one: a connection of RFC 4340 belongs to its addresses.
+    /// A client's address is another one: a connection of RFC 4340 belongs to its addresses. The
+    /// Request of one that is being opened would go out from the old address again and again.
     pub(super) fn moved(&mut self, now: Instant, local: IpAddr) {
         self.settings.local = Some(local);
         if self.settings.server.is_none() || self.is_stopping {
             return;
         }
-        for id in self.ids(|line| line.is_open() && !line.is_closing) {
+        for id in self.ids(|line| line.is_alive() && !line.is_closing) {
             let waiting = self.lines.get_mut(&id).map(Line::take_waiting).unwrap_or_default();
             self.reopen(now, id, Some(local), waiting);
         }
