@@ -292,3 +292,6 @@ impl Future for Driver {
         step
     }
 }
+
+#[cfg(test)]
+mod tests;

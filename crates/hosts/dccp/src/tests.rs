@@ -7,6 +7,7 @@ mod many;
 mod memory;
 mod path;
 mod waiting;
+pub(crate) mod wakers;
 
 use super::*;
 use crate::machine::{Connections, Fact, Id, PortEvent, Settings};
@@ -26,7 +27,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::thread;
 
 /// The server's port of DCCP.
-const PORT: u16 = 17_983;
+pub(crate) const PORT: u16 = 17_983;
 /// Datagrams of 500 bytes at 400 kbps.
 const PACE: Duration = Duration::from_millis(10);
 const ONE_WAY: Duration = Duration::from_millis(10);
@@ -505,7 +506,7 @@ fn a_reset_of_an_unknown_connection_opens_another() {
 }
 
 /// Inside UDP over the kernel's loopback: nobody needs root.
-fn over_udp(with: Addressee, ccid: u8, udp_port: u16) -> Request {
+pub(crate) fn over_udp(with: Addressee, ccid: u8, udp_port: u16) -> Request {
     Request { over: Over::Udp, udp_port, ccids: vec![Ccid(ccid)], ..Request::new(with) }
 }
 
