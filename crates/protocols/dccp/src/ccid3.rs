@@ -19,6 +19,8 @@ mod testing;
 mod watch;
 
 pub use counter::{CounterClock, WindowCounter};
+pub(crate) use notice::HANDOVER;
+pub(crate) use receiver::DROPPED_PACKETS;
 pub use receiver::{Receiver, ReceiverConfig};
 pub use sender::{Segment, Sender, SenderConfig};
 

@@ -10,7 +10,7 @@ use fairwave_wire::dccp::{Options, Seq48, Value};
 
 /// Type of the option, of those for experiments from a sender to a receiver (RFC 4342 section
 /// 13.2).
-pub(super) const HANDOVER: u8 = 184;
+pub(crate) const HANDOVER: u8 = 184;
 /// Bytes of its data.
 const LEN: usize = 7;
 

@@ -25,7 +25,7 @@ const RTT_UNKNOWN: Duration = Duration::from_millis(200);
 /// Bytes of a count in a Dropped Packets option (RFC 5622, section 8.7).
 const DROP_COUNT_LEN: usize = 3;
 /// The Dropped Packets option.
-pub(super) const DROPPED_PACKETS: u8 = 195;
+pub(crate) const DROPPED_PACKETS: u8 = 195;
 
 /// Behaviour of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -2,6 +2,7 @@
 
 use super::{Connection, Packet, State};
 use crate::ccid::TICK;
+use crate::ccid3::{DROPPED_PACKETS, HANDOVER};
 use crate::features::{Carrier, Failure, Feature, Features, Received};
 use crate::{Ccid, Payload};
 use fairwave_units::{Duration, Instant};
@@ -40,11 +41,11 @@ impl<P: Payload> Connection<P> {
                 Failure::Mandatory => refusal(ResetCode::MANDATORY_ERROR, &item),
             };
             let value = match item.value() {
-                Ok(value) => value,
+                Ok(value) if !item.mandatory || understands(features, item.kind) => value,
                 // A Mandatory with no option behind it is an error itself.
                 Err(_) if item.kind == 1 => return Err(failed(Failure::Option)),
-                Err(_) if item.mandatory => return Err(failed(Failure::Mandatory)),
-                Err(_) => continue,
+                _ if item.mandatory => return Err(failed(Failure::Mandatory)),
+                _ => continue,
             };
             let (Value::Change { side, feature, values }
             | Value::Confirm { side, feature, values }) = value
@@ -206,6 +207,20 @@ const fn other(side: Side) -> Side {
     match side {
         Side::Local => Side::Remote,
         Side::Remote => Side::Local,
+    }
+}
+
+/// Whether this end processes an option of this type (RFC 4340 section 10.3): of those of
+/// congestion control the types from 192 on are for the sender, the others for the receiver.
+fn understands(features: &Features, kind: u8) -> bool {
+    let ccid = |side| Ccid(features.value(side, Feature::Ccid) as u8);
+    let is_tfrc = |side| matches!(ccid(side), Ccid::TFRC | Ccid::TFRC_SP);
+    match kind {
+        0..=127 => true,
+        HANDOVER => is_tfrc(Side::Remote) && features.is_on(Side::Local, Feature::HeedHandovers),
+        192..=194 => is_tfrc(Side::Local),
+        DROPPED_PACKETS => ccid(Side::Local) == Ccid::TFRC_SP,
+        _ => false,
     }
 }
 

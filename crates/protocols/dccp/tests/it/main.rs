@@ -7,6 +7,7 @@ mod handover;
 mod handshake;
 mod late;
 mod linux;
+mod mandatory;
 mod transfer;
 mod tshark;
 mod validity;

@@ -3,7 +3,6 @@
 use crate::common::{MS, Pair, decode, encode};
 use bytes::Bytes;
 use fairwave_dccp::{Config, Event, Input, Packet, Profiles, Standard, State};
-use fairwave_machine::Machine;
 use fairwave_machine::line::End::{A, B};
 use fairwave_machine::line::{Line, Wire};
 use fairwave_units::{Duration, Seed, Stream};
@@ -11,7 +10,7 @@ use fairwave_wire::dccp::{Header, Kind, Options, ResetCode, Seq48, Value};
 use fairwave_wire::ipv4::Ecn;
 
 /// An open connection with CCID 2, its client having sent one datagram.
-fn opened(short: bool, seed: u64) -> Pair {
+pub(crate) fn opened(short: bool, seed: u64) -> Pair {
     let wire = Wire { delay: MS(10), ..Wire::default() };
     let config = || Config { short_seqnos: short, ..Config::default() };
     let profiles: [Box<dyn Profiles>; 2] =
@@ -28,7 +27,7 @@ fn opened(short: bool, seed: u64) -> Pair {
 }
 
 /// A packet to the server with these numbers.
-fn forged(kind: Kind, seq: Seq48, short: bool, options: Options) -> Packet<Bytes> {
+pub(crate) fn forged(kind: Kind, seq: Seq48, short: bool, options: Options) -> Packet<Bytes> {
     let payload = kind.is_data_packet().then(|| Bytes::from_static(b"evil"));
     let header = Header {
         source_port: 1,
@@ -176,20 +175,4 @@ fn a_half_open_connection_is_cleaned_up() {
     assert_eq!((proper.seq, proper.kind), (theirs + 1, Kind::Reset { ack: ours + 2, code, data }));
     assert_eq!(pair.states(), [State::Request, State::TimeWait]);
     assert!(pair.events[events..].contains(&(B, Event::Reset { code, data })));
-}
-
-/// RFC 4340 section 5.8.2: what nobody knows resets if it is mandatory, and is ignored if not.
-#[test]
-fn a_mandatory_option_that_nobody_knows_resets() {
-    let (code, data) = (ResetCode::MANDATORY_ERROR, [60, 7, 9]);
-    for (bytes, resets) in [(&[1, 60, 4, 7, 9][..], true), (&[1, 2, 60, 3, 1], false)] {
-        let mut pair = opened(false, 8);
-        let (gsr, ack) = (pair.b.greatest_received(), pair.b.greatest_sent());
-        let options = Options::from_bytes(bytes);
-        let packet = forged(Kind::Ack { ack }, gsr + 1, false, options);
-        pair.b.handle(pair.now, Input::Packet(packet));
-        let answer = pair.b.poll(pair.now).map(|packet| packet.header.kind);
-        assert_eq!(answer, resets.then_some(Kind::Reset { ack: gsr + 1, code, data }));
-        assert_eq!(pair.b.state(), if resets { State::Closed } else { State::Open });
-    }
 }
