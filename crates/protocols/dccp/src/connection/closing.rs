@@ -57,8 +57,9 @@ impl<P: Payload> Connection<P> {
 
     /// Tears down with a Reset and reports `event`.
     pub(super) fn reset(&mut self, code: ResetCode, data: [u8; 3], event: Event<P>) {
-        // Without a number of the other end, zero (RFC 4340 section 8.1.1).
-        let ack = if self.state == State::Request { Seq48::ZERO } else { self.numbers.gsr };
+        // Without a number of the other end, zero (RFC 4340 section 8.1.1). A Response that is
+        // refused has one.
+        let ack = self.last_received.map_or(Seq48::ZERO, |_| self.numbers.gsr);
         self.end(event);
         self.push_control(Control::Reset { ack, code, data });
     }

@@ -7,7 +7,7 @@
 
 use super::{Connection, Control, Packet};
 use crate::Payload;
-use crate::features::Carrier;
+use crate::features::{Carrier, Features};
 use fairwave_units::Instant;
 use fairwave_wire::dccp::{Header, Kind, Options, ResetCode, Seq48, Value};
 use fairwave_wire::seal::{TAG_LEN, Tag};
@@ -31,12 +31,19 @@ struct Cookie {
 impl<P: Payload> Connection<P> {
     /// Answers a Request and remembers nothing of it.
     pub(super) fn respond_without_state(&mut self, now: Instant, packet: &Packet<P>) {
+        let request = packet.header.seq;
+        let read = |features: &mut Features, options: &Options| {
+            Self::read_negotiation(features, request, None, options)
+        };
+        if let Err((code, data)) = read(&mut self.own_features(true), &packet.options) {
+            self.refuse_with(packet, code, data);
+            return;
+        }
         let requested = negotiation(&packet.options);
         let response = self.numbers.send();
-        let request = packet.header.seq;
         let mut features = self.own_features(true);
-        // What cannot be agreed to resets the connection when the cookie comes back.
-        let _ = Self::read_negotiation(&mut features, request, None, &requested);
+        // A part of the options, none of which failed above.
+        let _ = read(&mut features, &requested);
         let carrier =
             Carrier { now, seq: response, acknowledges: true, handshake: true, rtt: None };
         let mut options = Options::new();

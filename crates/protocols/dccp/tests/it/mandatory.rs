@@ -1,11 +1,17 @@
 //! Options that an end does not know or cannot bear: they are ignored, or reset the connection if
 //! a Mandatory stands before them (RFC 4340 section 5.8.2).
 
+use crate::common::{MS, Pair};
 use crate::validity::{forged, opened};
 use bytes::Bytes;
-use fairwave_dccp::{Event, Input, Packet, State};
+use fairwave_dccp::{Config, Event, Input, Packet, State};
 use fairwave_machine::Machine;
+use fairwave_machine::line::End::{A, B};
+use fairwave_machine::line::{Line, Wire};
+use fairwave_units::Seed;
 use fairwave_wire::dccp::{Kind, Options, ResetCode, Seq48};
+use fairwave_wire::seal::Key;
+use std::mem;
 
 const UNKNOWN: ResetCode = ResetCode::MANDATORY_ERROR;
 const WRONG: ResetCode = ResetCode::OPTION_ERROR;
@@ -99,5 +105,70 @@ fn packets_of_data_reset_nothing() {
     for bytes in RESETS.iter().map(|(bytes, ..)| *bytes).chain(IGNORED) {
         let found = answered(|_| Kind::Data, bytes);
         assert_eq!(found, (Vec::new(), State::Open, false), "{bytes:?}");
+    }
+}
+
+fn fresh(config: Config) -> Pair {
+    let line = Line::symmetric(Seed(1), Wire { delay: MS(10), ..Wire::default() });
+    Pair::new([Config::default(), config], [100, 9000], line)
+}
+
+/// With state and without: a listener that sends Init Cookies reads the Request alike.
+#[test]
+fn a_request_is_refused() {
+    let key = Key::new(b"sixteen bytes it").expect("long enough");
+    for cookie in [None, Some(key)] {
+        let listener = || {
+            let mut pair = fresh(Config { cookie: cookie.clone(), ..Config::default() });
+            pair.input(B, Input::Listen);
+            pair
+        };
+        let seq = Seq48::new(500);
+        let request = |bytes| {
+            let options = Options::from_bytes(bytes);
+            Input::Packet(forged(Kind::Request { service: 0 }, seq, false, options))
+        };
+        for (bytes, code, data) in RESETS {
+            let mut pair = listener();
+            pair.input(B, request(bytes));
+            let sent = mem::take(&mut pair.sent).into_iter().map(|(.., packet)| packet);
+            assert_eq!(resets(sent), [(seq, code, data)], "{bytes:?}, {cookie:?}");
+        }
+        for bytes in IGNORED {
+            let mut pair = listener();
+            pair.input(B, request(bytes));
+            let kinds: Vec<_> = pair.sent.iter().map(|(.., packet)| packet.header.kind).collect();
+            let is_response = matches!(kinds[..], [Kind::Response { .. }]);
+            assert!(is_response, "{bytes:?}, {cookie:?}: {kinds:?}");
+        }
+    }
+}
+
+/// The Reset acknowledges the Response: with the number 0 of a client that has received nothing,
+/// the server would not believe it.
+#[test]
+fn a_response_is_refused() {
+    let (iss, seq) = (Seq48::new(100), Seq48::new(9000));
+    let answered = |bytes: &[u8]| {
+        let mut pair = fresh(Config::default());
+        pair.input(A, Input::Open);
+        pair.sent.clear();
+        let kind = Kind::Response { ack: iss, service: 0 };
+        let mut response = forged(kind, seq, false, Options::from_bytes(bytes));
+        let header = &mut response.header;
+        mem::swap(&mut header.source_port, &mut header.destination_port);
+        pair.input(A, Input::Packet(response));
+        pair
+    };
+    for (bytes, code, data) in RESETS {
+        let mut pair = answered(bytes);
+        let sent = mem::take(&mut pair.sent).into_iter().map(|(.., packet)| packet);
+        assert_eq!(resets(sent), [(seq, code, data)], "{bytes:?}");
+        assert_eq!(pair.events, [(A, Event::Failed { code })], "{bytes:?}");
+    }
+    for bytes in IGNORED {
+        let pair = answered(bytes);
+        assert_eq!(pair.a.state(), State::PartOpen, "{bytes:?}");
+        assert_eq!(pair.events, [(A, Event::Established)], "{bytes:?}");
     }
 }
