@@ -390,3 +390,78 @@ fn linux_as_a_client_of_a_listener_without_state_is_not_reset() {
 fn linux_as_a_server_goes_through_the_handshake() {
     assert_eq!(faults(false, as_server), [""; 0]);
 }
+
+/// The feature by which an end heeds notices of handovers: Fairwave's, which Linux does not know.
+const HEED_HANDOVERS: u8 = 248;
+
+/// An end by CCID 3 that asks for that feature.
+fn notifying(local_port: u16, remote_port: u16) -> Connection<Bytes> {
+    let mut profiles = Standard::default();
+    profiles.tfrc_sender.remedies.notify = true;
+    let config = Config { local_port, remote_port, ..config_by(&[3]) };
+    Connection::new(config, Seq48::new(0x45cf_c8f2_52e2), Box::new(profiles))
+}
+
+fn asks(packet: &Packet<Bytes>) -> bool {
+    let is_question =
+        |value| matches!(value, Value::Change { side: Remote, feature: HEED_HANDOVERS, .. });
+    packet.options.values().any(is_question)
+}
+
+/// Whether an end asks for the feature within a minute in which nothing arrives.
+fn asks_again(end: &mut Connection<Bytes>, since: u64) -> bool {
+    let mut asked = false;
+    while let Some(next) = end.deadline().filter(|next| *next <= at(since + 60_000)) {
+        end.wake(next);
+        asked |= std::iter::from_fn(|| end.poll(next)).any(|packet| asks(&packet));
+    }
+    asked
+}
+
+/// Linux's answer to the question. It comes once the profile is agreed, when Linux's connection is
+/// established: there Linux reads no features with preferences, and confirms an unknown one empty,
+/// but as the other end's (`Confirm R`). The question is repeated, at most 64 s apart.
+fn survives(end: &mut Connection<Bytes>, question: &Packet<Bytes>, seq: u64) {
+    assert!(asks(question), "{question:?}");
+    let mut options = Options::new();
+    let confirm = Value::Confirm { side: Remote, feature: HEED_HANDOVERS, values: &[] };
+    options.push(confirm).expect("there is room");
+    let header = question.header;
+    let mut answer = sent(seq, Kind::Ack { ack: header.seq }, options);
+    answer.header.source_port = header.destination_port;
+    answer.header.destination_port = header.source_port;
+    end.handle(at(80), Input::Packet(answer));
+    assert_eq!(outcome(end, State::Open), Ok(by(3)));
+    assert!(asks_again(end, 80));
+    assert_eq!(end.feature(Remote, Feature::HeedHandovers), 0);
+    assert_eq!(outcome(end, State::Open), Ok(by(3)));
+}
+
+#[test]
+fn linux_as_a_client_does_not_know_our_feature() {
+    let mut linux = Linux::new(false, &[3]);
+    let mut server = notifying(5001, 0);
+    server.handle(at(0), Input::Listen);
+    let request = sent(900, Kind::Request { service: SERVICE }, linux.write());
+    server.handle(at(1), Input::Packet(request));
+    let response = server.poll(at(1)).expect("a Response");
+    linux.answered(&response).expect("it is not refused");
+    let ack = Kind::Ack { ack: response.header.seq };
+    server.handle(at(40), Input::Packet(sent(901, ack, linux.write())));
+    let question = server.poll(at(40)).expect("an Ack");
+    survives(&mut server, &question, 902);
+}
+
+#[test]
+fn linux_as_a_server_does_not_know_our_feature() {
+    let mut linux = Linux::new(true, &[3]);
+    let mut client = notifying(0xe80d, 5001);
+    client.handle(at(0), Input::Open);
+    let request = client.poll(at(0)).expect("a Request");
+    linux.read(&request.options).expect("it is not refused");
+    linux.depend_on_agreed();
+    let kind = Kind::Response { ack: request.header.seq, service: SERVICE };
+    client.handle(at(40), Input::Packet(sent(700, kind, linux.write())));
+    let question = client.poll(at(40)).expect("an Ack");
+    survives(&mut client, &question, 701);
+}
