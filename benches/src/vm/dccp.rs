@@ -11,9 +11,12 @@ const GUEST: &str = include_str!("dccp.sh");
 const MARK: &str = "DCCP ";
 /// Beginning of the page, and remarks on the figures.
 const HEAD: &str = include_str!("dccp.md");
-/// Marker in [`HEAD`] that the table replaces.
+/// Markers in [`HEAD`] that the table of the runs and that of the options replace.
 const TABLE: &str = "<!-- table -->\n";
-/// The columns of the table.
+const OPTIONS: &str = "<!-- options -->\n";
+/// The columns of the table of options.
+const OPTION_COLUMNS: [&str; 3] = ["Fairwave sends", "RFC 4340", "Linux"];
+/// The columns of the table of the runs.
 const COLUMNS: [&str; 13] = [
     "sender",
     "receiver",
@@ -51,10 +54,10 @@ pub(super) fn dccp() -> Outcome {
     // An unoptimised program in an emulated processor answers some milliseconds later than the
     // kernel, and the rates are inverse to the round-trip time.
     let release = |rest: &[&str]| cargo(&[&["build", "--release", "-p"], rest].concat());
-    run_aside(release(&["fairwave-dccp-tool", "--bin", "dccp-run"]))?;
+    run_aside(release(&["fairwave-dccp-tool", "--bin", "dccp-run", "--bin", "dccp-options"]))?;
     run_aside(release(&["fairwave-cli"]))?;
-    let commands =
-        ["release/fairwave", "release/dccp-run"].map(|path| workspace::target().join(path));
+    let commands = ["release/fairwave", "release/dccp-run", "release/dccp-options"]
+        .map(|path| workspace::target().join(path));
     let guest = Guest {
         place: "dccp-vm",
         commands: commands.to_vec(),
@@ -71,13 +74,20 @@ pub(super) fn dccp() -> Outcome {
     Ok(())
 }
 
-/// The page: a table of the lines that begin with `=`, then the other lines unchanged.
+/// The page: a table of the lines that begin with `=` and one of those that begin with `?`, then the
+/// other lines unchanged.
 fn text(printed: &str) -> Result<String, String> {
-    let (mut runs, mut rest) = (Vec::new(), String::new());
+    let (mut runs, mut answers, mut rest) = (Vec::new(), String::new(), String::new());
     // The terminal is cleared before the first line, so the mark may be preceded by escape codes.
     for line in printed.lines().filter_map(|line| Some(line.split_once(MARK)?.1.trim_end())) {
         if let Some(run) = line.strip_prefix("= ") {
             runs.push(Run::read(run).ok_or_else(|| format!("figures are missing: `{run}`"))?);
+        } else if let Some(answer) = line.strip_prefix("? ") {
+            let cells = answer.split(" | ").count();
+            if cells != OPTION_COLUMNS.len() {
+                return Err(format!("not {} cells: `{answer}`", OPTION_COLUMNS.len()));
+            }
+            answers.push_str(&format!("| {answer} |\n"));
         } else if let Some(title) = line.strip_prefix("# ") {
             rest.push_str(&format!("```\n\n## {title}\n\n```\n"));
         } else {
@@ -88,11 +98,14 @@ fn text(printed: &str) -> Result<String, String> {
         run.wrong().map_or(Ok(()), |why| Err(format!("{why}: {run:?}")))?;
     }
     let table: String = runs.iter().map(|run| run.row(&runs)).collect();
-    let head = COLUMNS.join(" | ");
-    let rule = "|---".repeat(COLUMNS.len());
-    let head = format!("| {head} |\n{rule}|\n");
-    let page = HEAD.replace(TABLE, &format!("{head}{table}"));
+    let page = HEAD.replace(TABLE, &format!("{}{table}", head(&COLUMNS)));
+    let page = page.replace(OPTIONS, &format!("{}{answers}", head(&OPTION_COLUMNS)));
     Ok(format!("{page}\n## The runs\n\n```\n{rest}```\n"))
+}
+
+/// The first lines of a table.
+fn head(columns: &[&str]) -> String {
+    format!("| {} |\n{}|\n", columns.join(" | "), "|---".repeat(columns.len()))
 }
 
 /// Results of an end of a run; `None` for unknown values. Rate and round-trip time are means over
@@ -238,14 +251,18 @@ mod tests {
         let printed = "\u{1b}[2JDCCP kernel 6.1\r\nnoise\nDCCP # One\nDCCP   a\tb\n\
                     DCCP = fairwave kernel 4 3 1 0 2.9 0.01 - 3.0 0.01 40.0\n\
                     DCCP = kernel kernel 4 3 3 0 1.0 0.03 - 1.1 0.03 40.0\n\
-                    DCCP = kernel kernel 4 3 1 0 2.5 0.01 - 2.6 0.01 50.0\n";
+                    DCCP = kernel kernel 4 3 1 0 2.5 0.01 - 2.6 0.01 50.0\n\
+                    DCCP ? option 60 | Response | Response\r\n";
         let page = text(printed).unwrap();
         let row = "| Fairwave | Linux | 4 | 3 | 1 | 2.900 | 1.16 | 0.93 | 3.000 | 0.01000 | \
                    0.01000 | 40.00 | 3.15 |\n";
         assert!(page.contains(row), "{page}");
         let end = "```\nkernel 6.1\n```\n\n## One\n\n```\n  a    b\n```\n";
         assert!(page.ends_with(end), "{page}");
-        assert!(text("DCCP = too few\n").is_err());
+        assert!(page.contains("|---|---|---|\n| option 60 | Response | Response |\n"), "{page}");
+        for cut in ["DCCP = too few\n", "DCCP ? option 60 | Response\n"] {
+            assert!(text(cut).is_err(), "{cut}");
+        }
     }
 
     #[test]

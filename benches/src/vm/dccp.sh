@@ -241,6 +241,34 @@ END
     return 0
 }
 
+# Answer of Linux to a Request with an option ($1, in hexadecimal $3), beside that of RFC 4340 ($2).
+request() {
+    answer=$(ours dccp-options request 10.79.0.2 5001 $MARK $3 2>&1) || { say "$1: $answer"; return 1; }
+    say "? $1 | $2 | $answer"
+}
+# Options and features that Linux does not know, in Requests and on connections.
+options() {
+    say "# Options that Linux does not know"
+    filter ours; path ours theirs 0
+    receive kernel 4 3 || return 1
+    request "option 60" "Response" 3c040709 || return 1
+    request "Mandatory, option 60" "Reset, Mandatory Error (6), [60, 7, 9]" 013c040709 || return 1
+    request "Mandatory, option 184 of no profile" "Reset, Mandatory Error (6), [184, 2, 0]" 01b8090200000000000000 || return 1
+    request "Change R of feature 248" "Response, empty Confirm L of 248" 2204f801 || return 1
+    request "Mandatory, Change R of feature 248" "Reset, Mandatory Error (6), [34, 248, 1]" 012204f801 || return 1
+    request "Mandatory behind all others" "Reset, Option Error (5), [1, 0, 0]" 02020201 || return 1
+    request "Mandatory, Mandatory" "Reset, Option Error (5), [1, 0, 0]" 01010202 || return 1
+    sent=$(ours dccp-options send 10.79.0.2 5001 $MARK 2>&1) || { say "$sent"; cat receiver; return 1; }
+    received
+    say "? a connection to Linux, Change R of feature 248 | empty Confirm L | $sent; Linux $(tail -2 receiver | grep -o 'received [0-9]* datagrams')"
+    : > receiver
+    /bin/ip netns exec ours dccp-options serve 5001 $MARK > receiver 2>&1 & receiving=$!; await listens receiver || return 1
+    send kernel 10.79.0.1 3 3 ours
+    wait $sending; received
+    grep -q '^received' receiver || { cat sender receiver; return 1; }
+    say "? a connection from Linux, Change R of feature 248 | empty Confirm L | $(tail -1 receiver); Linux $(grep -o 'sent [0-9]* datagrams' sender)"
+}
+
 pairs() {
     for pair in "kernel kernel" "fairwave kernel" "kernel fairwave"; do run_one $pair $1 $2 $3 || return 1; done
 }
@@ -260,6 +288,7 @@ run() {
     ending kernel fairwave sender TERM "The sender's process ends" || return 1
     ending kernel fairwave receiver KILL "The receiver is killed and started anew" || return 1
     cookies || return 1
+    options || return 1
     refused
 }
 if run; then echo "GUEST passed"; else echo "GUEST failed"; fi
