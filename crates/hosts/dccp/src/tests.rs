@@ -5,6 +5,7 @@ mod flood;
 mod forgotten;
 mod many;
 mod memory;
+mod on_path;
 mod path;
 mod waiting;
 pub(crate) mod wakers;

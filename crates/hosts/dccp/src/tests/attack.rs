@@ -118,7 +118,13 @@ async fn serve(
 }
 
 /// A packet with 48-bit numbers, and the options behind it.
-fn forged(random: &mut Stream, ports: [u16; 2], kind: u8, number: u64, options: &[u8]) -> Vec<u8> {
+pub(super) fn forged(
+    random: &mut Stream,
+    ports: [u16; 2],
+    kind: u8,
+    number: u64,
+    options: &[u8],
+) -> Vec<u8> {
     let mut bytes = ports.map(u16::to_be_bytes).concat();
     // The length of the longest header without options is that of a Reset.
     let header = 28;
@@ -182,7 +188,7 @@ fn attack(to: SocketAddr, progress: &Receiver<bool>) -> (u64, u64) {
 }
 
 /// Packets that come out of a relay for one that goes in, for each direction.
-type Change = Box<dyn FnMut(&[u8]) -> Vec<Vec<u8>> + Send>;
+pub(super) type Change = Box<dyn FnMut(&[u8]) -> Vec<Vec<u8>> + Send>;
 
 /// A relay between a client and the server. An empty datagram ends it.
 struct Relay {
@@ -259,7 +265,7 @@ fn spoofing() -> Change {
 }
 
 /// Changes, repeats, delays and forges packets with knowledge of those that it sees.
-fn meddling(seed: u8, way: &str) -> Change {
+pub(super) fn meddling(seed: u8, way: &str) -> Change {
     let mut random = Seed(seed.into()).stream(way);
     let (mut count, mut held) = (0, None);
     Box::new(move |packet| {
