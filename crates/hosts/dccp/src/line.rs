@@ -7,7 +7,7 @@ use fairwave_dccp::{Unsent, Waiting};
 use fairwave_machine::Machine;
 use fairwave_sockets::Outgoing;
 use fairwave_units::{Duration, Instant};
-use fairwave_wire::dccp::{ResetCode, Seq48, Side};
+use fairwave_wire::dccp::{Kind, ResetCode, Seq48, Side};
 use std::fmt;
 use std::net::IpAddr;
 
@@ -111,7 +111,8 @@ pub(crate) struct Line {
     pub(crate) is_reopening: bool,
     /// Arrival of the last packet.
     received_at: Instant,
-    /// Time of the first packet sent since that arrival, and the number of those with data.
+    /// Time of the first packet sent since an arrival other than of a Sync, and the number of those
+    /// with data.
     unanswered: Option<(Instant, u32)>,
     /// Counters of the connections before, and the packets missing in them.
     past: Option<(Stats, u64)>,
@@ -240,12 +241,16 @@ impl Line {
         accepts.then(|| self.connection.queued())
     }
 
-    /// Hands over a packet. Only packets that the connection accepts show that the peer lives.
+    /// Hands over a packet. Only packets that the connection accepts show that the peer lives, and
+    /// of these a Sync acknowledges no data (RFC 4340 section 5.7): a peer that refuses all of this
+    /// end's packets answers with one.
     pub(crate) fn take(&mut self, now: Instant, packet: Packet<Bytes>) {
+        let is_sync = matches!(packet.header.kind, Kind::Sync { .. });
         let (_, before) = self.progress();
         self.connection.handle(now, Input::Packet(packet));
         if self.progress().1 > before {
-            (self.received_at, self.unanswered) = (now, None);
+            self.received_at = now;
+            self.unanswered = self.unanswered.filter(|_| is_sync);
         }
     }
 

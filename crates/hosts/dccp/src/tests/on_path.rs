@@ -175,3 +175,15 @@ fn a_victim_works_or_is_over_in_time_with_an_error() {
     }
     assert!(works > 10 && over > 20, "{works} work, {over} are over");
 }
+
+/// The server refuses all packets of its client and answers with Syncs, which acknowledge nothing.
+#[test]
+fn a_client_whose_packets_are_all_refused_is_over_after_a_silence() {
+    for ccid in [2, 3] {
+        let mut pair = attacked(Attack::Push([true, false]), ccid, BEGIN);
+        assert_eq!(end(&pair), None, "{ccid}");
+        pair.run_until(at(BEGIN + 17_000));
+        assert_eq!(end(&pair), Some(End::TimedOut), "{ccid}");
+        assert!(pair.ends[1].is_empty(), "{ccid}");
+    }
+}
