@@ -3,6 +3,7 @@
 mod attack;
 mod flood;
 mod forgotten;
+mod loss;
 mod many;
 mod memory;
 mod on_path;

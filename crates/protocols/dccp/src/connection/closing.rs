@@ -19,11 +19,11 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    pub(super) fn abort(&mut self) {
+    pub(super) fn abort(&mut self, code: ResetCode) {
         match self.state {
             State::Closed | State::TimeWait => {}
             State::Listen => self.end(Event::Closed),
-            _ => self.reset(ResetCode::ABORTED, [0; 3], Event::Closed),
+            _ => self.reset(code, [0; 3], Event::Closed),
         }
     }
 

@@ -88,6 +88,9 @@ pub enum Input<P> {
     Close,
     /// Drop the connection and reset the other end.
     Abort,
+    /// The same for another end that is lost: if it is there after all, the code of its Reset, "No
+    /// Connection", does not forbid it another connection.
+    Forget,
     /// Whether the application has trouble to follow: the other end is asked not to go faster.
     Slow(bool),
     /// A handover, which congestion control may heed.
@@ -119,7 +122,8 @@ pub enum Event<P> {
         /// Reason.
         why: Unsent,
     },
-    /// The connection has ended in good order, or by [`Input::Abort`].
+    /// The connection has ended in good order, or by [`Input::Abort`] or
+    /// [`Input::Forget`].
     Closed,
     /// The other end reset or refused the connection.
     Reset {
@@ -457,7 +461,8 @@ impl<P: Payload> Machine for Connection<P> {
             Input::Send(payload) => self.send(now, Waiting { deadline: None, payload }),
             Input::SendBefore(waiting) => self.send(now, waiting),
             Input::Close => self.close(now),
-            Input::Abort => self.abort(),
+            Input::Abort => self.abort(ResetCode::ABORTED),
+            Input::Forget => self.abort(ResetCode::NO_CONNECTION),
             Input::Slow(is_slow) => self.is_slow = is_slow,
             Input::Handover(handover) => self.on_handover(now, handover),
             Input::PathTakes(bytes) => {

@@ -1,0 +1,54 @@
+//! Peers that are silent, or seem to be.
+
+use super::*;
+
+/// Reasons for which connections of an end are over.
+fn ends(pair: &Pair, end: usize) -> Vec<End> {
+    let ended = |event: &PortEvent| match event {
+        PortEvent::Ended(_, end, _) => Some(*end),
+        _ => None,
+    };
+    pair.events[end].iter().filter_map(ended).collect()
+}
+
+/// The first connection of an end.
+fn opened(pair: &Pair, end: usize) -> Id {
+    let established = |event: &PortEvent| match event {
+        PortEvent::Established(id) => Some(*id),
+        _ => None,
+    };
+    pair.events[end].iter().find_map(established).expect("it was established")
+}
+
+fn restored(pair: &Pair) -> usize {
+    pair.count(0, |event| matches!(event, PortEvent::Restored(_)))
+}
+
+/// The way back breaks, or nobody sends anything: the end that gives up resets the other one, which
+/// takes that as a loss, too, and waits or connects again.
+#[test]
+fn both_ends_of_a_lost_connection_wait_for_another() {
+    let mut pair = lasting();
+    pair.dead = vec![1];
+    pair.run_until(at(15_600));
+    pair.dead.clear();
+    pair.run_until(at(20_000));
+    assert_eq!(restored(&pair), 1);
+    assert_eq!(ends(&pair, 1), [End::Reset(ResetCode::NO_CONNECTION, [0; 3])]);
+    // The end that sends once more, without an answer, has been idle for longer than the other one.
+    for end in [0, 1] {
+        let mut pair = lasting();
+        pair.is_stopped = true;
+        pair.run_until(at(10_000));
+        pair.dead = vec![1 - end];
+        let data = Waiting { deadline: None, payload: Bytes::from_static(&[7; 500]) };
+        let id = opened(&pair, end);
+        pair.report(end, Fact::Send(id, data));
+        pair.run_until(at(11_000));
+        pair.dead.clear();
+        pair.run_until(at(155_000));
+        assert_eq!((restored(&pair), ends(&pair, 0)), (1, Vec::new()), "end {end}");
+        let others = ends(&pair, 1);
+        assert!(others.len() == 1 && others[0].is_loss(), "end {end}: {others:?}");
+    }
+}
