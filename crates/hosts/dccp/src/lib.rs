@@ -18,6 +18,7 @@ pub mod machine;
 mod mtu;
 mod replaceable;
 mod shared;
+mod silence;
 mod socket;
 #[cfg(test)]
 mod tests;

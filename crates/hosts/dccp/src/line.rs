@@ -1,6 +1,7 @@
 //! One connection of a port, and the connections after it where it was lost and opened again.
 
 use crate::carry::{Over, Peer};
+use crate::silence::Silence;
 use bytes::Bytes;
 use fairwave_dccp::{Config, Connection, Event, Feature, Input, Packet, Standard, Stats};
 use fairwave_dccp::{Unsent, Waiting};
@@ -13,16 +14,6 @@ use std::net::IpAddr;
 
 /// Time for which a connection that has ended is kept, to answer packets that still arrive.
 const AFTERWARDS: Duration = Duration::from_secs(2);
-/// Time after which an end closes a connection whose peer acknowledges no data.
-const SILENCE: Duration = Duration::from_secs(15);
-/// Number of data packets that the peer may acknowledge together.
-const TOGETHER: u32 = 4;
-/// Time without packets after which an end that sends no data closes a connection: more than twice
-/// the longest time between two packets of TFRC (RFC 5348 section 4.3).
-const IDLE: Duration = Duration::from_secs(150);
-/// Time for which packets are unanswered before an end believes ICMP errors, which anybody can
-/// forge, and which Linux sends for a raw socket whose buffer is full.
-const DOUBT: Duration = Duration::from_secs(5);
 /// Longest time between two Requests of a connection that is opened again.
 const RETRY: Duration = Duration::from_secs(2);
 
@@ -109,11 +100,8 @@ pub(crate) struct Line {
     pub(crate) is_closing: bool,
     /// It was lost, and the peer has not answered the next Request.
     pub(crate) is_reopening: bool,
-    /// Arrival of the last packet.
-    received_at: Instant,
-    /// Time of the first packet sent since an arrival other than of a Sync, and the number of those
-    /// with data.
-    unanswered: Option<(Instant, u32)>,
+    /// Since the peer's last packet.
+    silence: Silence,
     /// Counters of the connections before, and the packets missing in them.
     past: Option<(Stats, u64)>,
     restored: u64,
@@ -142,8 +130,7 @@ impl Line {
             ended: None,
             is_closing: false,
             is_reopening: false,
-            received_at: opening.now,
-            unanswered: None,
+            silence: Silence::new(opening.now),
             past: None,
             restored: 0,
             dropped: Dropped::default(),
@@ -183,7 +170,7 @@ impl Line {
         self.local = opening.local;
         self.before = None;
         self.is_reopening = true;
-        (self.received_at, self.unanswered) = (now, None);
+        self.silence = Silence::new(now);
         self.connection.handle(now, Input::Open);
         for one in waiting {
             self.connection.handle(now, Input::SendBefore(one));
@@ -249,35 +236,24 @@ impl Line {
         let (_, before) = self.progress();
         self.connection.handle(now, Input::Packet(packet));
         if self.progress().1 > before {
-            self.received_at = now;
-            self.unanswered = self.unanswered.filter(|_| is_sync);
+            self.silence.note_received(now, is_sync);
         }
     }
 
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Packet<Bytes>> {
         let packet = self.connection.poll(now)?;
-        let (since, data) = self.unanswered.unwrap_or((now, 0));
-        // A probe of the path has padding, which is no data.
-        let has_data = packet.payload.is_some() && packet.header.kind.is_data_packet();
-        self.unanswered = Some((since, data.saturating_add(u32::from(has_data))));
+        self.silence.note_sent(now, &packet);
         Some(packet)
     }
 
     /// Time at which an open connection ends because its peer is silent.
     pub(crate) fn silent_at(&self) -> Option<Instant> {
-        if !self.is_open() || self.is_reopening {
-            return None;
-        }
-        // Acknowledgements have no answer.
-        let idle = self.received_at + IDLE;
-        let unanswered = self.unanswered.filter(|(_, data)| *data >= TOGETHER);
-        Some(unanswered.map_or(idle, |(since, _)| (since + SILENCE).min(idle)))
+        (self.is_open() && !self.is_reopening).then(|| self.silence.ends_at())
     }
 
     /// Reason to end the connection after an ICMP error.
     pub(crate) fn refused(&self, now: Instant) -> Option<End> {
-        let is_silent = self.unanswered.is_some_and(|(at, _)| now.since(at) >= DOUBT);
-        (is_silent && !self.is_reopening).then_some(End::Refused)
+        (self.silence.is_doubtful(now) && !self.is_reopening).then_some(End::Refused)
     }
 
     pub(crate) fn outgoing(&self, over: Over, packet: &Packet<Bytes>) -> Option<Outgoing> {

@@ -52,3 +52,39 @@ fn both_ends_of_a_lost_connection_wait_for_another() {
         assert!(others.len() == 1 && others[0].is_loss(), "end {end}: {others:?}");
     }
 }
+
+/// An application that is silent for long begins with a burst. The answers take a round trip; what
+/// was sent before, acknowledgements or a datagram that got lost, does not count.
+#[test]
+fn a_burst_after_a_long_silence_ends_no_connection() {
+    for (ccid, before) in [(2, 0), (3, 0), (2, 1), (3, 1)] {
+        let mut pair = Pair::new(Over::Ip, false, ccid);
+        pair.is_stopped = true;
+        pair.report(0, Fact::Start);
+        pair.run_until(at(1_000));
+        let id = opened(&pair, 0);
+        let send = |pair: &mut Pair, count| {
+            let data = Waiting { deadline: None, payload: Bytes::from_static(&[7; 500]) };
+            (0..count).for_each(|_| pair.report(0, Fact::Send(id, data.clone())));
+        };
+        pair.dead = vec![0];
+        send(&mut pair, before);
+        pair.run_until(at(20_000));
+        pair.dead.clear();
+        send(&mut pair, 10);
+        pair.run_until(at(30_000));
+        assert_eq!(ends(&pair, 0), [], "CCID {ccid}, {before} lost");
+        assert_eq!(pair.count(1, |event| matches!(event, PortEvent::Data(..))), 10, "CCID {ccid}");
+    }
+}
+
+/// Anybody can forge ICMP; a client that only acknowledges waits for no answer.
+#[test]
+fn icmp_ends_no_idle_connection() {
+    let mut pair = Pair::new(Over::Ip, false, 3);
+    pair.is_stopped = true;
+    pair.report(0, Fact::Start);
+    pair.run_until(at(20_000));
+    pair.report(0, Fact::Refused);
+    assert_eq!(ends(&pair, 0), []);
+}
