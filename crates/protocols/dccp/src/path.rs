@@ -5,6 +5,9 @@
 //! SyncAck (RFC 4340 section 5.7). Sizes are those of DCCP packets in bytes, header included; the
 //! host adds what is below. There are probes only while the application sends packets longer than
 //! the smallest size, which needs none.
+//!
+//! A probe that is lost tells of its size only if the path takes other packets at that time: if the
+//! peer acknowledges none sent later, a Sync without padding finds that out.
 
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::dccp::Seq48;
@@ -48,6 +51,8 @@ pub(crate) struct Search {
     probe: Option<Probe>,
     /// Probes of the present size that were lost.
     lost: u32,
+    /// Size of one that is not counted yet, as nothing else got through either.
+    uncounted: Option<u32>,
     /// Time of the next probe.
     next_at: Option<Instant>,
     raise_at: Option<Instant>,
@@ -67,6 +72,7 @@ impl Search {
             high: limits.max,
             probe: None,
             lost: 0,
+            uncounted: None,
             next_at: None,
             raise_at: None,
             too_long: None,
@@ -108,6 +114,9 @@ impl Search {
             (self.next_at, self.is_doubted) = (None, self.low > self.limits.min);
             return None;
         }
+        if self.uncounted.is_some() {
+            return Some(0);
+        }
         if self.is_doubted || self.is_settled() {
             return Some(self.low);
         }
@@ -128,6 +137,9 @@ impl Search {
     /// A SyncAck arrived for the packet of this number.
     pub(crate) fn on_answer(&mut self, now: Instant, seq: Seq48) {
         let Some(probe) = self.probe.take_if(|probe| probe.seq == seq) else { return };
+        if let Some(size) = self.uncounted.take() {
+            return self.note_lost(now, size);
+        }
         self.low = probe.size.max(self.low);
         self.high = self.high.max(self.low);
         self.too_long = self.too_long.filter(|too_long| *too_long > self.low);
@@ -135,14 +147,27 @@ impl Search {
         self.go_on(now);
     }
 
-    /// Counts a probe that was lost.
-    pub(crate) fn wake(&mut self, now: Instant) {
+    /// Handles a probe without an answer. `acknowledged` is the greatest number that the peer
+    /// acknowledged.
+    pub(crate) fn wake(&mut self, now: Instant, acknowledged: Seq48) {
         let Some(probe) = self.probe.take_if(|probe| now >= probe.due) else { return };
+        let size = self.uncounted.unwrap_or(probe.size);
+        if probe.seq.before(acknowledged) {
+            self.uncounted = None;
+            self.note_lost(now, size);
+        } else {
+            self.uncounted = Some(size);
+            (self.next_at, self.is_wanted) = (Some(now), true);
+        }
+    }
+
+    /// Counts a probe that was lost while other packets got through.
+    fn note_lost(&mut self, now: Instant, size: u32) {
         self.lost += 1;
         if self.lost < PROBES_MAX {
             (self.next_at, self.is_wanted) = (Some(now), true);
         } else {
-            self.fail(now, probe.size);
+            self.fail(now, size);
         }
     }
 
@@ -187,7 +212,8 @@ impl Search {
         // As at the beginning: the largest size is tried first.
         // The host that knows the size fragments longer packets.
         (self.raise_at, self.too_long, self.lost, self.is_doubted) = (None, None, 0, false);
-        self.probe = self.probe.filter(|probe| probe.size <= size);
+        self.uncounted = None;
+        self.probe = self.probe.filter(|probe| (1..=size).contains(&probe.size));
         if self.probe.is_none() && self.is_wanted {
             self.next_at = Some(now);
         }
@@ -195,11 +221,12 @@ impl Search {
 
     /// The path may be another one: the size in use is confirmed soon.
     pub(crate) fn doubt(&mut self, now: Instant) {
-        if self.low > self.limits.min {
-            (self.probe, self.lost, self.is_doubted) = (None, 0, true);
-            (self.high, self.raise_at, self.too_long) = (self.limits.max, None, None);
-            (self.next_at, self.is_wanted) = (Some(now), true);
-        }
+        (self.high, self.raise_at, self.too_long) = (self.limits.max, None, None);
+        (self.probe, self.lost, self.uncounted) = (None, 0, None);
+        // The smallest size needs no confirmation.
+        self.is_doubted = self.low > self.limits.min;
+        self.is_wanted |= self.is_doubted;
+        self.next_at = self.is_wanted.then_some(now);
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
@@ -218,30 +245,34 @@ mod tests {
         Instant::ZERO + Duration::from_secs(seconds)
     }
 
-    /// A path that takes packets of up to this size, and the probes on it.
+    /// A path that takes packets of up to this size, or nothing, and the probes on it.
     struct Path {
         search: Search,
         takes: u32,
+        /// Other packets are acknowledged.
+        has_others: bool,
         now: Instant,
         sent: Vec<u32>,
     }
 
     impl Path {
         fn new(takes: u32) -> Self {
-            Self { search: Search::new(LIMITS), takes, now: at(0), sent: Vec::new() }
+            let search = Search::new(LIMITS);
+            Self { search, takes, has_others: true, now: at(0), sent: Vec::new() }
         }
 
         /// The application sends packets of 1400 bytes for so long; returns the probes.
         fn run(&mut self, seconds: u64) -> Vec<u32> {
             let until = self.now + Duration::from_secs(seconds);
             while self.now < until {
-                self.search.wake(self.now);
+                let others = if self.has_others && self.takes > 0 { 1 << 20 } else { 0 };
+                self.search.wake(self.now, Seq48::new(others));
                 self.search.note_sent(self.now, 1_400);
                 if let Some(size) = self.search.probe_size(self.now) {
                     let seq = Seq48::new(self.sent.len() as u64);
                     self.search.note_probe(self.now, seq, size, RTT);
                     self.sent.push(size);
-                    if size <= self.takes {
+                    if self.takes > 0 && size <= self.takes {
                         self.search.on_answer(self.now + RTT, seq);
                     }
                 }
@@ -305,16 +336,49 @@ mod tests {
         assert_eq!(path.search.size(), 1_200);
     }
 
-    /// Three probes after ten seconds at most.
+    /// Three probes after ten seconds at most, and as many Syncs where all other packets are long.
     #[test]
     fn a_path_that_becomes_narrow_is_noticed() {
+        for has_others in [true, false] {
+            let mut path = Path { has_others, ..Path::new(1_500) };
+            path.run(2);
+            path.takes = 1_252;
+            path.run(14);
+            assert_eq!(path.search.size(), 1_200, "{has_others}");
+            path.run(20);
+            assert!(path.search.size() > 1_240, "{has_others}");
+        }
+    }
+
+    /// Nothing gets through, so that the size of the lost probes is not the cause.
+    #[test]
+    fn an_outage_makes_no_size_too_long() {
         let mut path = Path::new(1_500);
         path.run(2);
-        path.takes = 1_252;
-        path.run(14);
-        assert_eq!(path.search.size(), 1_200);
-        path.run(20);
-        assert!(path.search.size() > 1_240);
+        path.takes = 0;
+        path.run(60);
+        assert!(!path.search.is_too_long(1_472));
+        path.takes = 1_500;
+        path.run(3);
+        assert_eq!(path.search.size(), 1_472);
+        path.search.fail(path.now, 1_472);
+        assert!(path.search.is_too_long(1_472));
+        path.search.doubt(path.now);
+        assert!(!path.search.is_too_long(1_472), "the path is another one");
+    }
+
+    /// A hint while a Sync finds out whether anything gets through.
+    #[test]
+    fn a_report_of_icmp_in_an_outage_begins_anew() {
+        let mut path = Path::new(1_500);
+        path.run(2);
+        path.takes = 0;
+        path.run(12);
+        path.search.hint(path.now, 1_300);
+        path.run(10);
+        path.takes = 1_300;
+        path.run(4);
+        assert_eq!(path.search.size(), 1_300);
     }
 
     #[test]

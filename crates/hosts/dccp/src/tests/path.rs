@@ -7,7 +7,10 @@ const PATH: PathLimits = PathLimits { min: 1_200, max: 1_472 };
 
 /// Ends that search their path; the client sends datagrams of 1400 bytes.
 fn pair(takes: usize) -> Pair {
-    let mut pair = Pair::new(Over::Udp, false, 3);
+    pair_of(Pair::new(Over::Udp, false, 3), takes)
+}
+
+fn pair_of(mut pair: Pair, takes: usize) -> Pair {
     for end in [0, 1] {
         let mut settings = settings(Over::Udp, pair.addresses, 3, end == 0);
         settings.connection.path = Some(PATH);
@@ -52,6 +55,21 @@ fn a_path_that_becomes_narrow_ends_no_connection() {
     for end in [0, 1] {
         assert_eq!(pair.count(end, |event| matches!(event, PortEvent::Ended(..))), 0);
     }
+}
+
+/// With IPv6 nobody cuts datagrams, so that those found too long are dropped.
+#[test]
+fn an_outage_makes_no_datagram_too_long() {
+    let mut pair = pair_of(Pair::new(Over::Udp, true, 3), usize::MAX);
+    // The size is confirmed 10 s after it was found.
+    pair.run_until(at(9_900));
+    pair.dead = vec![0, 1];
+    pair.run_until(at(17_000));
+    pair.dead.clear();
+    pair.run_until(at(40_000));
+    let account = pair.ends[0].account(pair.open().expect("open")).expect("open");
+    assert_eq!(account.dropped.too_long, 0);
+    assert_eq!(account.path_size, Some(PATH.max - 20));
 }
 
 #[test]

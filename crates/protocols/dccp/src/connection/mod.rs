@@ -488,7 +488,7 @@ impl<P: Payload> Machine for Connection<P> {
         }
         self.expire_queue(now);
         if let Some(path) = &mut self.path {
-            path.wake(now);
+            path.wake(now, self.numbers.gar);
         }
         if let Some(tx) = self.tx.as_mut().filter(|tx| is_due(tx.deadline())) {
             tx.wake(now);
