@@ -165,7 +165,7 @@ impl Line {
         self.drop_events();
         let account = self.account();
         self.past = Some((account.stats, account.missing));
-        opening.config.retry_max = RETRY;
+        opening.config.request_max = RETRY;
         self.connection = connection(&opening);
         self.local = opening.local;
         self.before = None;

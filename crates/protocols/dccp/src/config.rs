@@ -61,9 +61,11 @@ pub struct Config {
     pub receive_queue: usize,
     /// Time for which a close waits for the send queue.
     pub linger: Duration,
-    /// First wait for a Response; doubles up to [`Config::retry_max`].
+    /// First wait for a Response; doubles up to [`Config::request_max`].
     pub retry_first: Duration,
-    /// Longest wait between Requests, Closes and the like.
+    /// Longest wait between Requests.
+    pub request_max: Duration,
+    /// Longest wait between Closes, and acknowledgements of a Response.
     pub retry_max: Duration,
     /// Time at which a client gives up (RFC 4340 section 8.1.1: three minutes, for example).
     pub give_up: Duration,
@@ -109,6 +111,7 @@ impl Default for Config {
             receive_queue: 1000,
             linger: Duration::from_secs(2),
             retry_first: Duration::from_secs(1),
+            request_max: Duration::from_secs(64),
             retry_max: Duration::from_secs(64),
             give_up: Duration::from_secs(180),
             max_segment_lifetime: Duration::from_secs(120),

@@ -82,22 +82,31 @@ fn a_report_of_icmp_is_heeded() {
 }
 
 /// Beyond the 150 s after which an end without packets closes; a Sync every 15 s, and its answer.
-/// Without data from either end the client leaves PARTOPEN by the first one.
+/// Without data from either end the client leaves PARTOPEN by the first one, also after it opened
+/// its connection again.
 #[test]
 fn an_idle_connection_is_kept() {
-    for sends in [true, false] {
+    for (sends, moves) in [(true, false), (false, false), (false, true)] {
         let mut pair = Pair::new(Over::Udp, false, 3);
         let mut settings = settings(Over::Udp, pair.addresses, 3, true);
         settings.connection.keep_alive = Some(Duration::from_secs(15));
-        pair.ends[0] = Connections::new(settings);
+        pair.ends[0] =
+            Connections::new(Settings { reconnect: Some(Duration::from_secs(60)), ..settings });
         // One datagram at the beginning, or none.
         pair.pace = Some(Duration::from_secs(10_000));
         pair.is_stopped = !sends;
         pair.report(0, Fact::Start);
+        pair.run_until(at(1_000));
+        if moves {
+            pair.report(0, Fact::Moved(pair.addresses[0].ip()));
+        }
         pair.run_until(at(600_000));
-        for end in [0, 1] {
+        let is_restored = |event: &PortEvent| matches!(event, PortEvent::Restored(_));
+        assert_eq!(pair.count(0, is_restored), usize::from(moves));
+        // The server's connection before has no packets any more.
+        for (end, ends) in [(0, 0), (1, usize::from(moves))] {
             let ended = pair.count(end, |event| matches!(event, PortEvent::Ended(..)));
-            assert_eq!(ended, 0, "end {end}, sends: {sends}");
+            assert_eq!(ended, ends, "end {end}, sends: {sends}");
         }
         let stats = pair.ends[0].account(pair.open().expect("open")).expect("open").stats;
         assert!((33..=40).contains(&stats.syncs_sent), "{}", stats.syncs_sent);

@@ -422,7 +422,11 @@ impl<P: Payload> Connection<P> {
     fn arm_retry(&mut self, now: Instant) {
         self.retry = false;
         self.retry_at = Some(now + self.retry_after);
-        self.retry_after = (self.retry_after * 2).min(self.config.retry_max);
+        let max = match self.state {
+            State::Request => self.config.request_max,
+            _ => self.config.retry_max,
+        };
+        self.retry_after = (self.retry_after * 2).min(max);
     }
 }
 
