@@ -52,8 +52,6 @@ pub(super) struct ReportedIntervals<'a> {
 pub(super) struct Rules {
     /// The weights and the discounting.
     pub(super) method: Method,
-    /// Remedy B': losses of these packets are no events.
-    pub(super) left_out: Option<(u64, u64)>,
     /// Remedy C: intervals that began before count by this factor.
     pub(super) old: Option<(u64, f64)>,
     /// Remedy E: events before this number are forgotten, and the interval before the first one
@@ -69,12 +67,34 @@ pub(super) struct Rules {
 #[derive(Clone, Debug)]
 pub(super) struct Reported {
     known: VecDeque<Interval>,
+    /// Remedy B': losses of these packets, first and last ones, are no events.
+    left_out: VecDeque<(u64, u64)>,
     events: u64,
 }
 
 impl Reported {
     pub(super) fn new() -> Self {
-        Self { known: VecDeque::with_capacity(REMEMBERED + 1), events: 0 }
+        let known = VecDeque::with_capacity(REMEMBERED + 1);
+        Self { known, left_out: VecDeque::new(), events: 0 }
+    }
+
+    /// Leaves out losses of packets from the first to the last one of a handover, which is
+    /// `u64::MAX` until it ends (remedy B').
+    pub(super) fn leave_out(&mut self, first: u64, last: u64) {
+        if let Some(open) = self.left_out.back_mut().filter(|(_, last)| *last == u64::MAX) {
+            *open = (open.0.min(first), last);
+            return;
+        }
+        if self.left_out.len() == REMEMBERED {
+            let is_needless = |range: &(u64, u64)| !self.known.iter().any(|it| it.is_of(range));
+            let at = self.left_out.iter().position(is_needless).unwrap_or(0);
+            self.left_out.remove(at);
+        }
+        self.left_out.push_back((first, last));
+    }
+
+    fn leaves_out(&self, interval: &Interval) -> bool {
+        self.left_out.iter().any(|range| interval.is_of(range))
     }
 
     /// Number of loss events so far.
@@ -133,7 +153,7 @@ impl Reported {
         };
         debug_assert!(folded > 0.0 && folded <= 1.0, "{interval:?} is folded by {folded}");
         self.known.insert(at, Interval { folded, ..*interval });
-        self.events += u64::from(newest && interval.lossy > 0);
+        self.events += u64::from(newest && interval.lossy > 0 && !self.leaves_out(interval));
         if self.known.len() > REMEMBERED {
             self.known.pop_front();
         }
@@ -202,7 +222,7 @@ impl Reported {
             if count == 0 && (forgotten.is_some() || interval.lossy == 0) {
                 return 0;
             }
-            if rules.leaves_out(interval) {
+            if self.leaves_out(interval) {
                 carried += interval.data.saturating_sub(interval.lossy) as f64;
                 continue;
             }
@@ -226,14 +246,14 @@ impl Interval {
     fn holds(&self, start: u64) -> bool {
         start == self.start || (start > self.start && start < self.start + self.lossy)
     }
+
+    /// Whether its first loss is one of these packets.
+    fn is_of(&self, range: &(u64, u64)) -> bool {
+        self.lossy > 0 && (range.0..=range.1).contains(&self.start)
+    }
 }
 
 impl Rules {
-    fn leaves_out(&self, interval: &Interval) -> bool {
-        let in_gap = |(first, last)| interval.start >= first && interval.start <= last;
-        interval.lossy > 0 && self.left_out.is_some_and(in_gap)
-    }
-
     fn age(&self, interval: &Interval, index: usize) -> f64 {
         match self.old {
             Some((before, factor)) if index > 0 && interval.start < before => factor,

@@ -231,7 +231,6 @@ impl Sender {
         rules.short = self.rate.rtt().filter(|_| self.variant == Variant::SmallPackets);
         rules.split = self.rate.rtt().filter(|_| self.config.split_gap_events);
         let Some((_, last)) = self.gap.lost else { return rules };
-        rules.left_out = self.gap.lost.filter(|_| remedies.leave_out);
         if remedies.restart && last < u64::MAX {
             rules.forgotten = Some((last + 1, self.gap.seed.unwrap_or(0.0)));
         }
@@ -245,6 +244,14 @@ impl Sender {
             }
         }
         rules
+    }
+
+    /// Notes the packets of a handover.
+    fn set_gap(&mut self, first: u64, last: u64) {
+        self.gap = Gap { lost: Some((first, last)), ..Gap::default() };
+        if self.config.remedies.leave_out {
+            self.reported.leave_out(first, last);
+        }
     }
 
     /// Owes the other end a notice of a handover (remedy B).
@@ -412,13 +419,13 @@ impl crate::ccid::Sender for Sender {
         match handover {
             Handover::Expected { free } => self.rate.handover_expected(now, free.map(per_second)),
             Handover::Started => {
-                self.gap = Gap { lost: Some((first, u64::MAX)), ..Gap::default() };
+                self.set_gap(first, u64::MAX);
                 self.rate.handover_started(now);
             }
             Handover::Ended { free } => {
                 let first = self.gap.lost.map_or(first, |(first, _)| first);
                 let last = self.log.next().saturating_sub(1);
-                self.gap = Gap { lost: Some((first, last)), ..Gap::default() };
+                self.set_gap(first, last);
                 self.rate.handover_ended(now, free.map(per_second));
             }
         }

@@ -77,22 +77,43 @@ fn older_intervals_are_remembered() {
     assert_eq!(starts(&reported), [0, 50, 200, 300]);
 }
 
-/// Remedy B: the interval that the gap began joins the one before, less the gap.
+/// Remedy B': the interval that the gap began joins the one before, less the gap.
 #[test]
 fn losses_of_a_gap_are_left_out() {
+    let rules = Rules::default();
     let mut reported = Reported::new();
+    reported.leave_out(195, u64::MAX);
+    reported.leave_out(400, 600);
     // Losses at 50 and 100, then 400 packets from 200 on.
-    take(
-        &mut reported,
-        649,
-        &[(50, 400, 450), (99, 1, 100), (49, 1, 50), (50, 0, 30)],
-        &Rules::default(),
-    );
-    let rules = Rules { left_out: Some((195, 600)), ..Rules::default() };
+    take(&mut reported, 649, &[(50, 400, 450), (99, 1, 100), (49, 1, 50), (50, 0, 30)], &rules);
     // Closed: (50 + 30)/2; with the open one (150 + 50)/2.
     assert!((mean(&reported, &rules) - 100.0).abs() < 1e-12);
-    let only = Rules { left_out: Some((0, 600)), ..Rules::default() };
-    assert_eq!(reported.average(&only), None, "no loss but the gap's");
+    assert_eq!(reported.events(), 2, "the gap is none");
+    reported.leave_out(0, 199);
+    assert_eq!(reported.average(&rules), None, "no loss but those of gaps");
+}
+
+/// A receiver goes on reporting the losses of earlier gaps. Those without a loss take no room.
+#[test]
+fn losses_of_earlier_gaps_stay_left_out() {
+    let rules = Rules::default();
+    let mut reported = Reported::new();
+    let mut intervals = vec![(100, 0, 100)];
+    for gap in 0..40 {
+        let first = 100 + 100 * gap;
+        reported.leave_out(first, u64::MAX);
+        reported.leave_out(first, first + 49);
+        if gap % 4 == 0 {
+            intervals.insert(0, (90, 10, 100));
+        } else {
+            let (lossless, lossy, data) = intervals[0];
+            intervals[0] = (lossless + 100, lossy, data + 100);
+        }
+        intervals.truncate(9);
+        assert!(!take(&mut reported, first + 99, &intervals, &rules), "gap {gap}");
+        assert_eq!(reported.average(&rules), None, "gap {gap}");
+    }
+    assert_eq!(reported.events(), 0);
 }
 
 /// Remedy E: what began before is forgotten; the first interval after has a length of its own.

@@ -284,6 +284,30 @@ fn remedies_keep_the_gap_out_of_the_rate() {
     assert!(x_e > 45_000.0, "{x_e} (seed 9)");
 }
 
+/// The receiver, which has no notice, goes on reporting the losses of the gap before.
+#[test]
+fn losses_of_every_gap_are_left_out() {
+    let remedies = Remedies { leave_out: true, ..Remedies::default() };
+    let config = SenderConfig { remedies, ..SenderConfig::default() };
+    let wire = Wire { delay: millis(25), ..Wire::default() };
+    let dead = Wire { loss: 1.0, ..wire };
+    let sender = Sender::new(config, 629.0, at(0));
+    let line = Line::new(Seed(9), wire, wire);
+    let receiver = Receiver::new(ReceiverConfig::default());
+    let mut pair = Pair::between(sender, receiver, line, Source::Every(millis(10)), 629);
+    for gap in 1..=3 {
+        pair.run(at(10_000 * gap));
+        pair.set_wires(dead, dead);
+        pair.report(Handover::Started);
+        pair.run(at(10_000 * gap + 2_000));
+        pair.set_wires(wire, wire);
+        pair.report(Handover::Ended { free: None });
+        pair.run(at(10_000 * gap + 9_000));
+        let stats = pair.sender.stats();
+        assert_eq!((stats.loss_event_rate, stats.congestion_events), (Some(0.0), 0), "gap {gap}");
+    }
+}
+
 #[test]
 fn a_long_gap_is_one_loss_event_unless_split() {
     let events = |split_gap_events| {
