@@ -158,7 +158,7 @@ impl Endpoint {
     }
 
     fn connection(&self, id: Id) -> Connection {
-        Connection { held: Arc::new(Held { shared: Arc::clone(&self.shared), id }) }
+        Connection::new(Arc::clone(&self.shared), id)
     }
 
     /// Notifies the connections with a host of a handover on the way to it. With
@@ -257,6 +257,10 @@ impl Drop for Held {
 }
 
 impl Connection {
+    pub(crate) fn new(shared: Arc<Shared>, id: Id) -> Self {
+        Self { held: Arc::new(Held { shared, id }) }
+    }
+
     /// The remote end.
     pub fn peer(&self) -> Peer {
         self.with(|state, id| state.slots.get(&id).map_or(Peer::NOBODY, |slot| slot.peer))
@@ -312,7 +316,7 @@ impl Connection {
             let Some(changed) = self.changed() else { return false };
             let wanted = changed.notified();
             let room = self.with(|state, id| {
-                let queued = state.machine.queued(id)?;
+                let queued = state.queued(id)?;
                 let is_full = queued >= state.machine.config().queue.datagrams;
                 if is_full {
                     state.machine.want_room(id);
@@ -353,7 +357,7 @@ impl Connection {
 
     /// Number of datagrams that wait to be sent; `None` if it accepts no more.
     pub fn queued(&self) -> Option<usize> {
-        self.with(|state, id| state.machine.queued(id))
+        self.with(|state, id| state.queued(id))
     }
 
     /// Number of datagrams that arrived and wait to be taken.
@@ -435,13 +439,19 @@ impl State {
         self.report(Fact::Stop);
     }
 
+    /// Number of datagrams that wait to be sent; `None` if the connection accepts no more.
+    fn queued(&self, id: Id) -> Option<usize> {
+        // Without the driver's task nothing leaves the queue.
+        self.machine.queued(id).filter(|_| !self.is_over)
+    }
+
     fn send(
         &mut self,
         id: Id,
         payload: Bytes,
         deadline: Option<Duration>,
     ) -> Result<(), SendError> {
-        let queued = self.machine.queued(id).ok_or(SendError::Closed)?;
+        let queued = self.queued(id).ok_or(SendError::Closed)?;
         let config = self.machine.config();
         if payload.len() > config.max_payload as usize {
             return Err(SendError::TooLong);

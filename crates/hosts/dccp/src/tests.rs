@@ -8,6 +8,7 @@ mod many;
 mod memory;
 mod on_path;
 mod path;
+mod sending;
 mod waiting;
 pub(crate) mod wakers;
 

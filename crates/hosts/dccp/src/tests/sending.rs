@@ -1,0 +1,52 @@
+//! Tasks that send, without the driver's.
+
+use super::*;
+use crate::shared::{Shared, State};
+use fairwave_dccp::{QueueLimits, WhenFull};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// A client's connection whose queue has room for one datagram and is full.
+fn full() -> (Arc<Shared>, Connection) {
+    let addresses = addresses(false);
+    let mut client = settings(Over::Udp, addresses, 2, true);
+    client.connection.queue =
+        QueueLimits { datagrams: 1, when_full: WhenFull::RefuseNewest, age: None };
+    let mut server = Connections::new(settings(Over::Udp, addresses, 2, false));
+    let shared = Arc::new(Shared::new(client));
+    let id = shared.with(|state| {
+        state.report(Fact::Start);
+        let id = state.machine.newest().expect("it opens one");
+        state.open_slot(id);
+        let now = state.now();
+        let request = state.machine.poll(now).expect("a Request");
+        let arrives = |from: usize, bytes| {
+            let (from, to) = (addresses[from], Some(addresses[1 - from].ip()));
+            Fact::Arrived(Incoming { from, to, ecn: Ecn::NotEct, bytes })
+        };
+        server.handle(now, arrives(0, request.bytes));
+        let response = server.poll(now).expect("a Response");
+        state.report(arrives(1, response.bytes));
+        state.take_events();
+        id
+    });
+    let connection = Connection::new(Arc::clone(&shared), id);
+    connection.send(Bytes::from_static(b"first"), None).expect("there is room");
+    assert_eq!(connection.send(Bytes::from_static(b"next"), None), Err(SendError::Full));
+    (shared, connection)
+}
+
+#[test]
+fn those_who_wait_for_room_learn_that_nothing_leaves_any_more() {
+    let (shared, connection) = full();
+    let mut context = Context::from_waker(Waker::noop());
+    let mut sent = pin!(connection.send_wait(Bytes::from_static(b"next"), None));
+    let mut room = pin!(connection.wait_for_room());
+    assert_eq!(sent.as_mut().poll(&mut context), Poll::Pending);
+    assert_eq!(room.as_mut().poll(&mut context), Poll::Pending);
+    shared.with(State::end);
+    assert_eq!(sent.poll(&mut context), Poll::Ready(Err(SendError::Closed)));
+    assert_eq!(room.poll(&mut context), Poll::Ready(false));
+    assert_eq!(connection.queued(), None);
+}
