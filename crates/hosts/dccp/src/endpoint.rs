@@ -272,7 +272,10 @@ impl Connection {
     /// If the connection does not accept it. A full queue is an error where it does not drop the
     /// oldest datagram instead.
     pub fn send(&self, data: Bytes, deadline: Option<Duration>) -> Result<(), SendError> {
-        self.with(|state, id| state.send(id, data, deadline))
+        self.with(|state, id| {
+            let by = state.by(deadline);
+            state.send(id, data, by)
+        })
     }
 
     /// Sends a datagram like [`Connection::send`], and waits for room in the queue first.
@@ -284,12 +287,13 @@ impl Connection {
         data: Bytes,
         deadline: Option<Duration>,
     ) -> Result<(), SendError> {
+        let by = self.with(|state, _| state.by(deadline));
         let waited = async {
             loop {
                 let changed = self.changed();
                 let wanted = changed.as_ref().map(|changed| changed.notified());
                 let sent = self.with(|state, id| {
-                    let sent = state.send(id, data.clone(), deadline);
+                    let sent = state.send(id, data.clone(), by);
                     if sent == Err(SendError::Full) {
                         state.machine.want_room(id);
                     }
@@ -445,12 +449,12 @@ impl State {
         self.machine.queued(id).filter(|_| !self.is_over)
     }
 
-    fn send(
-        &mut self,
-        id: Id,
-        payload: Bytes,
-        deadline: Option<Duration>,
-    ) -> Result<(), SendError> {
+    /// The end of a time from now on.
+    fn by(&mut self, deadline: Option<Duration>) -> Option<Instant> {
+        deadline.map(|deadline| self.now() + deadline)
+    }
+
+    fn send(&mut self, id: Id, payload: Bytes, deadline: Option<Instant>) -> Result<(), SendError> {
         let queued = self.queued(id).ok_or(SendError::Closed)?;
         let config = self.machine.config();
         if payload.len() > config.max_payload as usize {
@@ -460,8 +464,6 @@ impl State {
         if refuses && queued >= config.queue.datagrams {
             return Err(SendError::Full);
         }
-        let now = self.now();
-        let deadline = deadline.map(|deadline| now + deadline);
         self.report(Fact::Send(id, Waiting { deadline, payload }));
         Ok(())
     }

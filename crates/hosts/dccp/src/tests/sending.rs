@@ -50,3 +50,28 @@ fn those_who_wait_for_room_learn_that_nothing_leaves_any_more() {
     assert_eq!(room.poll(&mut context), Poll::Ready(false));
     assert_eq!(connection.queued(), None);
 }
+
+/// The time for which it waits for room is part of its deadline.
+#[test]
+fn a_datagram_that_waited_for_room_has_no_longer_time() {
+    let (shared, connection) = full();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.expect("a runtime");
+    let _on = runtime.enter();
+    let mut context = Context::from_waker(Waker::noop());
+    let deadline = Duration::from_secs(100);
+    let mut sent = pin!(connection.send_wait(Bytes::from_static(b"next"), Some(deadline)));
+    assert_eq!(sent.as_mut().poll(&mut context), Poll::Pending);
+    let began = shared.with(State::now);
+    while shared.with(State::now) == began {}
+    shared.with(|state| {
+        let now = state.now();
+        while state.machine.poll(now).is_some() {}
+        state.take_events();
+    });
+    assert_eq!(sent.poll(&mut context), Poll::Ready(Ok(())));
+    let late = began + deadline + Duration::from_nanos(1);
+    shared.with(|state| while state.machine.poll(late).is_some() {});
+    let account = connection.account().expect("it is there");
+    assert_eq!(account.dropped.too_old, 1);
+}
