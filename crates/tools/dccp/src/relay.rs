@@ -222,10 +222,10 @@ impl UnderWay<'_> {
         }
         self.figures.peer = Some(peer);
         self.figures.connections += 1;
-        self.expire();
         let now = self.endpoint.now();
+        self.expire(now);
         for (at, data) in take(&mut self.early) {
-            let rest = self.relay.deadline - now.since(at);
+            let rest = self.relay.deadline.saturating_sub(now.since(at));
             self.figures.totals.lost.note(connection.send(data, Some(rest)));
         }
         self.connection = Some(connection);
@@ -293,8 +293,7 @@ impl UnderWay<'_> {
     }
 
     /// Drops datagrams that have waited for the first connection for too long, or are too many.
-    fn expire(&mut self) {
-        let now = self.endpoint.now();
+    fn expire(&mut self, now: Instant) {
         let is_late = |(at, _): &(Instant, Bytes)| now.since(*at) >= self.relay.deadline;
         while self.early.len() > QUEUE || self.early.front().is_some_and(is_late) {
             self.early.pop_front();
@@ -314,8 +313,9 @@ impl UnderWay<'_> {
                     self.figures.totals.lost.note(connection.send(data, Some(self.relay.deadline)));
                 }
                 None if self.figures.connections == 0 => {
-                    self.early.push_back((self.endpoint.now(), data));
-                    self.expire();
+                    let now = self.endpoint.now();
+                    self.early.push_back((now, data));
+                    self.expire(now);
                 }
                 None => self.figures.totals.lost.no_connection += 1,
             }
@@ -334,7 +334,7 @@ impl UnderWay<'_> {
 
     /// Sends the encoder its rate, and other programs all figures.
     fn tell(&mut self) {
-        self.expire();
+        self.expire(self.endpoint.now());
         let line = self.line();
         for one in &line.handovers {
             if !self.console.is_quiet() {

@@ -160,6 +160,29 @@ fn datagrams_from_before_the_first_connection_wait_for_it() {
     done.expect("a runtime");
 }
 
+/// Its deadline passes between two looks at the clock: it has no time left, not centuries.
+#[test]
+fn a_datagram_that_is_late_when_the_connection_comes_does_no_harm() {
+    let deadline = fairwave_units::Duration::from_nanos(1);
+    let relay = Relay { deadline, ..options("udp:127.0.0.1:1", "dccp:127.0.0.1:9") };
+    let done: Result<(), Failure> = on_runtime(async {
+        let server = endpoint(&relay, Addressee::Anybody(any()), 0);
+        let udp_port = server.address().port();
+        let bound = Bound::listening("127.0.0.1:0".parse().expect("an address"), false);
+        let client = endpoint(&relay, Addressee::Server(any()), udp_port);
+        let mut here = under_way(&relay, client, bound.expect("a socket"));
+        let endpoint = Rc::clone(&here.endpoint);
+        let (_there, connected) = tokio::join!(server.accept(), endpoint.connect());
+        // Behind one that is not late.
+        let times = [here.endpoint.now() + fairwave_units::Duration::from_secs(100), Instant::ZERO];
+        here.early.extend(times.map(|at| (at, Bytes::from_static(b"early"))));
+        here.take_up(connected.expect("a server"));
+        assert!(here.early.is_empty());
+        Ok(())
+    });
+    done.expect("a runtime");
+}
+
 #[test]
 fn datagrams_that_find_no_first_connection_in_time_are_counted() {
     let relay = Relay {
