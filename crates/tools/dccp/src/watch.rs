@@ -5,6 +5,7 @@ use crate::report::{RateLine, page, rate_words};
 use crate::tasks::{on_runtime, std_of, stopped};
 use fairwave_console::{Console, Failure};
 use serde_json::json;
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
@@ -13,6 +14,9 @@ use std::sync::atomic::AtomicBool;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::time::sleep;
+
+/// Lines of a socket that a page shows: the last five and a half hours.
+const LINES: usize = 100_000;
 
 /// Shows the lines of a relay's socket, or of a file.
 ///
@@ -23,7 +27,12 @@ pub(crate) fn run(console: &dyn Console, watch: &Watch) -> Result<(), Failure> {
     let kind = fs::metadata(path).map_err(Failure::at(path))?.file_type();
     let lines = if kind.is_socket() {
         let stop = console.stop()?;
-        on_runtime(follow(console, watch, &stop))?
+        on_runtime(async {
+            let stream = UnixStream::connect(path).await.map_err(|error| {
+                Failure::Run(format!("{}: {error}; does the relay still run?", path.display()))
+            })?;
+            follow(watch, stream, &stop, |line| show(console, line)).await
+        })?
     } else {
         let mut text = String::new();
         let read = File::open(path).and_then(|mut file| file.read_to_string(&mut text));
@@ -39,19 +48,16 @@ pub(crate) fn run(console: &dyn Console, watch: &Watch) -> Result<(), Failure> {
     fs::write(file, page).map_err(Failure::at(file))
 }
 
-/// Shows the lines of a socket until it ends.
+/// Shows the lines of a socket until it ends; returns those for the page, if there is to be one.
 async fn follow(
-    console: &dyn Console,
     watch: &Watch,
+    stream: UnixStream,
     stop: &AtomicBool,
+    show: impl Fn(&RateLine) -> Result<(), Failure>,
 ) -> Result<Vec<RateLine>, Failure> {
     let path = &watch.path;
-    let connected = UnixStream::connect(path).await;
-    let stream = connected.map_err(|error| {
-        Failure::Run(format!("{}: {error}; does the relay still run?", path.display()))
-    })?;
     let mut lines = BufReader::new(stream).lines();
-    let mut taken = Vec::new();
+    let mut taken = VecDeque::new();
     let over = async {
         match watch.time {
             Some(time) => sleep(std_of(time)).await,
@@ -65,10 +71,15 @@ async fn follow(
             () = &mut over => None,
             () = stopped(stop) => None,
         };
-        let Some(line) = next else { return Ok(taken) };
+        let Some(line) = next else { return Ok(taken.into()) };
         let line = parsed(path, &line)?;
-        show(console, &line)?;
-        taken.push(line);
+        show(&line)?;
+        if watch.page.is_some() {
+            if taken.len() == LINES {
+                taken.pop_front();
+            }
+            taken.push_back(line);
+        }
     }
 }
 
@@ -83,5 +94,29 @@ fn show(console: &dyn Console, line: &RateLine) -> Result<(), Failure> {
     match console.is_json() {
         true => console.print_json_line(&json!(line)),
         false => console.print(&rate_words(line)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+    use tokio::io::AsyncWriteExt;
+
+    #[test]
+    fn lines_are_kept_for_a_page_alone() {
+        for page in [None, Some(PathBuf::from("page.html"))] {
+            let count = if page.is_some() { 2 } else { 0 };
+            let watch = Watch { path: PathBuf::from("socket"), page, time: None };
+            let stop = AtomicBool::new(false);
+            let kept = on_runtime(async {
+                let (stream, mut relay) = UnixStream::pair().map_err(Failure::run)?;
+                let line = format!("{}\n", json!(RateLine::default()));
+                relay.write_all(line.repeat(2).as_bytes()).await.map_err(Failure::run)?;
+                drop(relay);
+                follow(&watch, stream, &stop, |_| Ok(())).await
+            });
+            assert_eq!(kept.expect("lines").len(), count);
+        }
     }
 }
