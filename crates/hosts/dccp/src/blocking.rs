@@ -21,18 +21,28 @@ struct Background {
 }
 
 impl Background {
-    fn start() -> io::Result<Self> {
+    /// Runs an open port on a thread of its own.
+    fn start(port: Port) -> io::Result<(crate::Endpoint, Self)> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
+        let inner = {
+            let _on = handle.enter();
+            crate::Endpoint::new(port)?
+        };
+        let ending = inner.ending();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::Builder::new().name("dccp".to_owned()).spawn(move || {
-            // An error is that of a sender that is gone: the end as well.
-            let _ = runtime.block_on(stopped);
+            runtime.block_on(async {
+                // An error is that of a sender that is gone: the end as well.
+                let _ = stopped.await;
+                ending.await;
+            });
         })?;
-        Ok(Self { handle, stop: Some(stop), thread: Some(thread) })
+        Ok((inner, Self { handle, stop: Some(stop), thread: Some(thread) }))
     }
 }
 
+/// The endpoint and its connections are gone before: it waits for their ends.
 impl Drop for Background {
     fn drop(&mut self) {
         drop(self.stop.take());
@@ -43,7 +53,8 @@ impl Drop for Background {
     }
 }
 
-/// A port of DCCP whose calls block: see [`crate::Endpoint`].
+/// A port of DCCP whose calls block: see [`crate::Endpoint`]. The last of it and its connections
+/// that is dropped waits until all are closed in good order, up to 7 s.
 #[derive(Debug)]
 pub struct Endpoint {
     inner: crate::Endpoint,
@@ -63,10 +74,8 @@ impl Endpoint {
     /// # Errors
     /// If there is no thread, or the kernel refuses a step of the loop.
     pub fn new(port: Port) -> io::Result<Self> {
-        let background = Arc::new(Background::start()?);
-        let _on = background.handle.enter();
-        let inner = crate::Endpoint::new(port)?;
-        Ok(Self { inner, background: Arc::clone(&background) })
+        let (inner, background) = Background::start(port)?;
+        Ok(Self { inner, background: Arc::new(background) })
     }
 
     /// The address of this host, with the port of UDP where that is below.

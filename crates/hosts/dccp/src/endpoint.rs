@@ -223,6 +223,19 @@ impl Endpoint {
         };
         ended.unwrap_or(Ok(()))
     }
+
+    /// Waits for the end of the task after the endpoint was dropped, for as long as
+    /// [`Endpoint::close`] does.
+    pub(crate) fn ending(&self) -> impl Future<Output = ()> + Send + use<> {
+        let shared = Arc::clone(&self.shared);
+        async move {
+            if timeout(CLOSING, shared.over()).await.is_err() {
+                shared.with(|state| state.report(Fact::Abandon));
+                // What is still there goes with the runtime.
+                let _ = timeout(CLOSING / 10, shared.over()).await;
+            }
+        }
+    }
 }
 
 impl Drop for Endpoint {

@@ -155,6 +155,17 @@ impl Shared {
         }
         result
     }
+
+    /// Waits for the end of the driver's task.
+    pub(crate) async fn over(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if self.with(|state| state.is_over) {
+                return;
+            }
+            changed.await;
+        }
+    }
 }
 
 impl State {
