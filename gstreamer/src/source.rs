@@ -54,18 +54,27 @@ impl Source {
 }
 
 impl Open {
-    /// The next datagram; `None` once a client has closed its connection. A lost client may come
-    /// back with another connection.
+    /// The next datagram; `None` once a client has closed its connection. A client that was lost, or
+    /// has another address, comes back with another connection, which ends the one before.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             let client = match &self.client {
                 Some(client) => client,
                 None => self.client.insert(self.endpoint.accept().await?),
             };
-            if let Some(data) = client.recv().await {
-                return Some(data);
-            }
-            let end = client.ended().map(|(end, _)| end);
+            let end = tokio::select! {
+                // What arrived comes before another client, and so does an end.
+                biased;
+                data = client.recv() => match data {
+                    Some(data) => return Some(data),
+                    None => client.ended().map(|(end, _)| end),
+                },
+                Some(next) = self.endpoint.accept() => {
+                    client.abort();
+                    self.client = Some(next);
+                    continue;
+                }
+            };
             self.client = None;
             if end == Some(End::Closed) {
                 return None;

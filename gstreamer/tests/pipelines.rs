@@ -1,5 +1,7 @@
 //! Pipelines with each other on the loopback.
 
+use bytes::Bytes;
+use fairwave_dccp_host::{Addressee, Over, Port, Request, blocking};
 use gst::prelude::*;
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -101,4 +103,35 @@ fn a_sink_without_a_server_fails_with_a_reason() {
     let reason = format!("{} {:?}", error.error(), error.debug());
     assert!(reason.contains("nobody listens at UDP port"), "{reason}");
     sender.set_state(gst::State::Null).expect("it ends");
+}
+
+/// The first connection stays open and silent, as that of a program that crashed.
+#[test]
+fn a_source_takes_up_a_client_that_comes_back() {
+    init();
+    let port = free_port();
+    let receiver = pipeline(&format!(
+        "dccpsrc host=127.0.0.1 encapsulate=true udp-port={port} ! fakesink name=out sync=false"
+    ));
+    let buffers = counted(&receiver, "out");
+    receiver.set_state(gst::State::Playing).expect("it listens");
+    let server = Addressee::Server("127.0.0.1:17983".parse().expect("an address"));
+    let request = Request { over: Over::Udp, udp_port: port, ..Request::new(server) };
+    let connected = || {
+        let client = blocking::Endpoint::new(Port::open(&request).expect("a socket"));
+        let client = client.expect("it runs");
+        let connection = client.connect().expect("a connection");
+        connection.send(Bytes::from_static(b"data"), None).expect("it is open");
+        (client, connection)
+    };
+    let first = connected();
+    while buffers.load(Ordering::Relaxed) == 0 {
+        std::thread::yield_now();
+    }
+    let (_, next) = connected();
+    next.close().expect("an end");
+    end(&receiver);
+    receiver.set_state(gst::State::Null).expect("it ends");
+    assert_eq!(buffers.load(Ordering::Relaxed), 2);
+    drop(first);
 }
