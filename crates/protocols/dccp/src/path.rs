@@ -6,8 +6,8 @@
 //! host adds what is below. There are probes only while the application sends packets longer than
 //! the smallest size, which needs none.
 //!
-//! A probe that is lost tells of its size only if the path takes other packets at that time: if the
-//! peer acknowledges none sent later, a Sync without padding finds that out.
+//! A lost probe counts only if the path takes other packets at that time. If the peer acknowledges
+//! none sent later, a Sync without padding tests it.
 
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::dccp::Seq48;
