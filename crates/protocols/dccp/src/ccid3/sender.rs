@@ -84,8 +84,8 @@ pub struct Sender {
     receive_rate: Option<f64>,
     /// Loss events that a receiver reported by its loss event rate alone.
     reported_events: u64,
-    /// Number of the packet that brought the newest feedback.
-    newest_feedback: Option<Seq48>,
+    /// Number that the newest feedback acknowledged, and of the packet that brought it.
+    newest_feedback: Option<(u64, Seq48)>,
     /// The greatest number that a Data Dropped option reported.
     dropped_up_to: u64,
     gap: Gap,
@@ -369,10 +369,13 @@ impl crate::ccid::Sender for Sender {
         if self.numbers.greatest().is_none_or(|greatest| ack > greatest) {
             return;
         }
-        if self.newest_feedback.is_some_and(|newest| feedback.seq.before(newest)) {
+        // By acknowledgement first: one forged packet with a number far ahead would make all feedback
+        // old for as many packets, which at the rate without feedback take hours.
+        let is_old = |(newest, seq)| ack < newest || (ack == newest && feedback.seq.before(seq));
+        if self.newest_feedback.is_some_and(is_old) {
             return;
         }
-        self.newest_feedback = Some(feedback.seq);
+        self.newest_feedback = Some((ack, feedback.seq));
         let received = self.read_options(feedback.options, feedback.ack, ack);
         if let Some(entry) = self.log.get(ack) {
             self.notifier.acknowledged(ack, entry.data);
