@@ -103,6 +103,18 @@ fn whoever_ends_or_has_another_key_is_known_at_once() {
     }
 }
 
+/// By HTB, in a dry run with a thread for reports in front of data, and a station whose datagrams
+/// can leave by any interface: all of them ran on.
+#[test]
+fn all_end_with_their_interface() {
+    let Some(found) = found("gone") else { return };
+    for name in ["htb", "dry", "station"] {
+        assert_eq!(found[name][0], 1, "{name}: {found}");
+        let why = found[name][1].as_str().expect("a message");
+        assert!(why.contains("interface `w0`: the interface is gone"), "{name}: {why}");
+    }
+}
+
 /// gb1 gives 0 below 12 dB. A class with the kernel's minimum rate sent some packets at once, and
 /// one each few seconds.
 #[test]

@@ -48,8 +48,6 @@ pub enum Pieces {
 pub struct Egress {
     tap: OwnedFd,
     driver: OwnedFd,
-    interface: String,
-    index: u32,
     longest: usize,
     _keeper: Keeper,
 }
@@ -129,19 +127,8 @@ impl Egress {
             Pieces::Cut => mtu as usize,
             Pieces::Whole => WHOLE.max(mtu as usize),
         };
-        let (interface, longest) = (interface.to_owned(), VNET_HEADER_LENGTH + packet + AROUND);
-        Ok(Self { tap, driver, interface, index, longest, _keeper: keeper })
-    }
-
-    /// Whether the interface is still there.
-    ///
-    /// # Errors
-    /// If it has been deleted, or another one has its name.
-    pub fn check(&self) -> io::Result<()> {
-        match rustix::net::netdevice::name_to_index(&self.driver, &self.interface) {
-            Ok(index) if index == self.index => Ok(()),
-            Ok(_) | Err(_) => Err(io::Error::other("the interface is gone")),
-        }
+        let longest = VNET_HEADER_LENGTH + packet + AROUND;
+        Ok(Self { tap, driver, longest, _keeper: keeper })
     }
 
     /// Bytes of the longest frame: a virtio header, Ethernet's, tags of VLANs, and the interface's

@@ -67,17 +67,18 @@ impl EtherSocket {
     }
 
     /// Reads one frame; returns its length, or `None` where none waits. A frame that does not fit
-    /// is cut, and so is one longer than 190 bytes.
+    /// is cut, and so is one longer than 190 bytes. From an interface that has been deleted none
+    /// comes, which [`Presence`](crate::Presence) notices.
     ///
     /// # Errors
-    /// If the interface has been deleted.
+    /// The socket's.
     pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         if let Some(length) = self.ring.take(buffer) {
             return Ok(Some(length));
         }
         // The socket can be read as long as an error waits.
         match sockopt::socket_error(&self.fd)? {
-            // The latter is said once when the interface goes down.
+            // The latter is said once when the interface goes down, for ever or for a while.
             Ok(()) | Err(Errno::NETDOWN) => Ok(None),
             Err(errno) => Err(errno.into()),
         }

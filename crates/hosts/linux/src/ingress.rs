@@ -54,15 +54,16 @@ impl Ingress {
     }
 
     /// Takes the next frame, with all its VLAN tags; returns its length, or `None` where none
-    /// waits. One that does not fit is cut. This does not block.
+    /// waits. One that does not fit is cut. This does not block. From an interface that has been
+    /// deleted none comes, which [`Presence`](crate::Presence) notices.
     ///
     /// # Errors
-    /// If the interface has been deleted.
+    /// The socket's.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match tagged::receive(&self.frames, buffer) {
             Ok(length) => Ok(Some(length)),
             Err(error) => match Errno::from_io_error(&error) {
-                // The latter is said once when the interface goes down.
+                // The latter is said once when the interface goes down, for ever or for a while.
                 Some(Errno::AGAIN | Errno::INTR | Errno::NETDOWN) => Ok(None),
                 _ => Err(error),
             },

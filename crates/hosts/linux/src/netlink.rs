@@ -15,6 +15,7 @@ use netlink_packet_route::route::{
     RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use rustix::io::Errno;
 use rustix::net::{
     AddressFamily as Family, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
 };
@@ -52,6 +53,18 @@ impl Netlink {
     /// Index of the interface of that name.
     pub fn index(&self, name: &str) -> io::Result<u32> {
         Ok(rustix::net::netdevice::name_to_index(&self.socket, name)?)
+    }
+
+    /// Whether there is an interface of this number.
+    ///
+    /// # Errors
+    /// If the kernel does not answer.
+    pub fn has(&self, index: u32) -> io::Result<bool> {
+        match rustix::net::netdevice::index_to_name_inlined(&self.socket, index) {
+            Ok(_) => Ok(true),
+            Err(Errno::NODEV) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
     }
 
     /// Sets an interface up.

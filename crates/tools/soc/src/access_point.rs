@@ -9,7 +9,7 @@ use crate::source::StationSource;
 use crate::status::{Effect, Status, StatusSocket};
 use crate::wait::wait_for;
 use fairwave_linux::Clock;
-use fairwave_linux::{EtherSocket, Traffic};
+use fairwave_linux::{EtherSocket, Presence, Traffic};
 use fairwave_machine::Machine;
 use fairwave_soc::{AccessPoint, Action, ApConfig, ApInput, Decision, ReceivedFrame, Routed};
 use fairwave_units::{Duration, Instant};
@@ -108,6 +108,7 @@ pub fn run(
     mut receive: impl FnMut(AccessPointEvent),
 ) -> Result<Status, Error> {
     let clock = Clock::start();
+    let presence = Presence::of(&plan.interface)?;
     let mut all = Loop::start(&plan, clock.now())?;
     let ApPlan { interface, piggyback, mut radio, .. } = plan;
     let mut unloading = piggyback.then(|| Unloading::start(&interface)).transpose()?;
@@ -120,6 +121,7 @@ pub fn run(
         let now = clock.now();
         if now >= look {
             look = now + LOOK;
+            presence.check().map_err(broken)?;
             all.actuator.check().map_err(broken)?;
             unloading.as_mut().map_or(Ok(()), Unloading::check).map_err(broken)?;
             all.see(now, radio.facts(), &mut receive);

@@ -6,7 +6,7 @@ use crate::path::{Listener, Path, Received};
 use crate::piggyback::Outgoing;
 use crate::source::{Level, SnrSource};
 use crate::wait::wait_for;
-use fairwave_linux::{Clock, clock, ipv4_address};
+use fairwave_linux::{Clock, Presence, clock, ipv4_address};
 use fairwave_machine::Machine;
 use fairwave_soc::{Contact, FilterSpec, Format, Reporter, ReporterConfig, ReporterInput, Sent};
 use fairwave_units::{Duration, Instant};
@@ -26,7 +26,7 @@ const LAST_REPORTS: u32 = 3;
 /// Maximum number of messages that are read before reports get their turn: any host on the link can
 /// send them.
 const BATCH: usize = 64;
-/// Period of readings of the interface's IPv4 address.
+/// Period of readings of the interface's IPv4 address, and of whether it is still there.
 const ADDRESS_LOOK: Duration = Duration::from_secs(1);
 /// Maximum wait, so that the loop notices a request to stop.
 const LOOK: Duration = Duration::from_millis(500);
@@ -126,6 +126,7 @@ pub fn run(
     mut receive: impl FnMut(StationEvent),
 ) -> Result<StationCounts, Error> {
     let clock = Clock::start();
+    let presence = Presence::of(&plan.interface)?;
     let mut station = Station::open(&plan, clock.now())?;
     let StationPlan { interface, interval, piggyback, mut source, .. } = plan;
     let mut outgoing = piggyback.then(|| Outgoing::open(&interface)).transpose()?;
@@ -135,6 +136,7 @@ pub fn run(
         let now = clock.now();
         if now >= look {
             look = now + ADDRESS_LOOK;
+            presence.check().map_err(broken)?;
             station.look_up_address(now, &interface);
         }
         if now >= sample {
