@@ -115,6 +115,14 @@ fn all_end_with_their_interface() {
     }
 }
 
+/// By HTB, by HTB in place of another qdisc, and by our own scheduler, which ended: the keeper
+/// looked for the old name, and nothing left the interface any more.
+#[test]
+fn nothing_is_left_at_an_interface_that_was_renamed() {
+    let Some(found) = found("renamed") else { return };
+    assert_eq!(found["seen"], 6, "{found}");
+}
+
 /// gb1 gives 0 below 12 dB. A class with the kernel's minimum rate sent some packets at once, and
 /// one each few seconds.
 #[test]

@@ -102,10 +102,10 @@ def end(process):
     return out
 
 
-def traffic_control():
+def traffic_control(name="w0"):
     kinds = ["qdisc", "class", "filter"]
     # As text: some versions of tc print classes of HTB as text even where JSON is asked for.
-    return [run(f"ip netns exec a tc {kind} show dev w0").splitlines() for kind in kinds]
+    return [run(f"ip netns exec a tc {kind} show dev {name}").splitlines() for kind in kinds]
 
 
 def interface():

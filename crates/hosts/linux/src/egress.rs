@@ -14,7 +14,7 @@ use crate::kernel::{TUN_F_CSUM, TUN_F_TSO, create_tap, driver_socket, set_tun_of
 use crate::netlink::Netlink;
 use crate::plan::KeeperCommand;
 use crate::replace;
-use crate::undo::Undo;
+use crate::undo::{Place, Undo};
 use crate::virtio::{CLONE_DEVICE, VNET_HEADER_LENGTH};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -121,7 +121,7 @@ impl Egress {
         let driver = driver_socket(index).map_err(step("a socket to its driver"))?;
         let mut keeper = Keeper::start_without_programs(keeper)?;
         let (tap, to) = tap(&mut netlink, pieces).map_err(step("a TAP device beside it"))?;
-        keeper.note(Undo::Egress(interface.to_owned()))?;
+        keeper.note(Undo::Egress(Place { interface: interface.to_owned(), index }))?;
         netlink.redirect_egress(index, to).map_err(step("clsact, u32 and mirred"))?;
         let packet = match pieces {
             Pieces::Cut => mtu as usize,

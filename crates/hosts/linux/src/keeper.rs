@@ -317,6 +317,7 @@ fn spawn_as_init(command: &KeeperCommand) -> Result<Child, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::undo::Place;
 
     #[test]
     fn a_key_has_one_change_which_is_the_last() {
@@ -324,11 +325,11 @@ mod tests {
             key: key.to_owned(),
             words: words.iter().map(|word| (*word).to_owned()).collect(),
         };
-        let mut undos = vec![Undo::Qdisc("wlan0".to_owned())];
+        let qdisc = Undo::Qdisc(Place { interface: "wlan0".to_owned(), index: 7 });
+        let mut undos = vec![qdisc.clone()];
         for undo in [program("a", &["1"]), program("b", &["2"]), program("a", &["3"])] {
             learn(&mut undos, undo);
         }
-        let qdisc = Undo::Qdisc("wlan0".to_owned());
         assert_eq!(undos, [qdisc.clone(), program("b", &["2"]), program("a", &["3"])]);
         learn(&mut undos, program("b", &[]));
         learn(&mut undos, program("c", &[]));

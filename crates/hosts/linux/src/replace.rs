@@ -86,9 +86,8 @@ impl Saved {
     }
 
     /// Puts it back, where ours is still there or nothing that anybody set is.
-    pub(crate) fn restore(&self, interface: &str) -> io::Result<()> {
+    pub(crate) fn restore(&self, index: u32) -> io::Result<()> {
         let mut netlink = Netlink::open()?;
-        let index = netlink.index(interface)?;
         netlink.delete_ours(index)?;
         match netlink.root_qdisc(index)? {
             Some(root) if !root.is_default() => Ok(()),

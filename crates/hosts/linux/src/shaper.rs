@@ -16,7 +16,7 @@ use crate::netlink::Netlink;
 use crate::plan::KeeperCommand;
 use crate::replace;
 use crate::tc::{self, Discipline};
-use crate::undo::Undo;
+use crate::undo::{Place, Undo};
 use classes::{Classes, Layout, UNKNOWN};
 use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_route::RouteNetlinkMessage;
@@ -176,10 +176,11 @@ impl Shaper {
             }
         }
         let mut keeper = Keeper::start_without_programs(&plan.keeper)?;
+        let at = Place { interface: name.clone(), index };
         match before {
-            None => keeper.note(Undo::Qdisc(name.clone()))?,
+            None => keeper.note(Undo::Qdisc(at))?,
             Some(root) => {
-                keeper.note(Undo::Replaced { interface: name.clone(), root })?;
+                keeper.note(Undo::Replaced { at, root })?;
                 netlink.delete_root(index).map_err(step("its qdisc"))?;
             }
         }

@@ -9,6 +9,15 @@ use rustix::io::Errno;
 use std::io;
 use std::process::{Command, Stdio};
 
+/// An interface that was changed. Its number finds it again under another name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Its name at the change, for messages.
+    pub interface: String,
+    /// Its number, which the kernel gives to no other one.
+    pub index: u32,
+}
+
 /// One change to take back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undo {
@@ -32,16 +41,16 @@ pub enum Undo {
         mark: u32,
     },
     /// Delete the root qdisc that was made at an interface.
-    Qdisc(String),
+    Qdisc(Place),
     /// The same, and put the one back that was there.
     Replaced {
-        /// Name of the interface.
-        interface: String,
+        /// The interface.
+        at: Place,
         /// The qdisc to restore.
         root: Saved,
     },
     /// Take our filter away that leads frames leaving an interface elsewhere.
-    Egress(String),
+    Egress(Place),
     /// Run this very program, behind the keeper's own subcommand, with these words; there is one
     /// for each key. Without words, nothing is to be done for the key any more.
     Program {
@@ -54,6 +63,16 @@ pub enum Undo {
 
 /// Between the words of a line to the keeper.
 const SEPARATOR: char = '\t';
+
+impl Place {
+    fn words(&self) -> String {
+        format!("{}\t{}", self.interface, self.index)
+    }
+
+    fn parse(interface: &str, index: &str) -> Option<Self> {
+        Some(Self { interface: interface.to_owned(), index: index.parse().ok()? })
+    }
+}
 
 impl Undo {
     /// A line for the keeper.
@@ -69,10 +88,10 @@ impl Undo {
                 let words: String = words.iter().map(|word| format!("\t{word}")).collect();
                 format!("program\t{key}{words}\n")
             }
-            Self::Qdisc(interface) => format!("qdisc\t{interface}\n"),
-            Self::Egress(interface) => format!("egress\t{interface}\n"),
-            Self::Replaced { interface, root } => {
-                format!("replaced\t{interface}\t{}\n", root.words().join("\t"))
+            Self::Qdisc(at) => format!("qdisc\t{}\n", at.words()),
+            Self::Egress(at) => format!("egress\t{}\n", at.words()),
+            Self::Replaced { at, root } => {
+                format!("replaced\t{}\t{}\n", at.words(), root.words().join("\t"))
             }
         }
     }
@@ -93,16 +112,16 @@ impl Undo {
             ["lookup", family @ ("-4" | "-6"), mark] => {
                 Some(Self::Lookup { family: family.to_owned(), mark: mark.parse().ok()? })
             }
-            ["replaced", interface, kind, major, options] => Some(Self::Replaced {
-                interface: interface.to_owned(),
+            ["replaced", interface, index, kind, major, options] => Some(Self::Replaced {
+                at: Place::parse(interface, index)?,
                 root: Saved::parse([kind, major, options])?,
             }),
             ["program", key, ref words @ ..] => Some(Self::Program {
                 key: key.to_owned(),
                 words: words.iter().map(|word| (*word).to_owned()).collect(),
             }),
-            ["qdisc", interface] => Some(Self::Qdisc(interface.to_owned())),
-            ["egress", interface] => Some(Self::Egress(interface.to_owned())),
+            ["qdisc", interface, index] => Some(Self::Qdisc(Place::parse(interface, index)?)),
+            ["egress", interface, index] => Some(Self::Egress(Place::parse(interface, index)?)),
             _ => None,
         }
     }
@@ -115,9 +134,9 @@ impl Undo {
             Self::Table { family, name } => delete_table(family, name),
             Self::Lookup { family, mark } => delete_lookup(family, *mark),
             Self::Program { words, .. } => run_program(words),
-            Self::Qdisc(interface) => delete_qdisc(interface),
-            Self::Egress(interface) => free_egress(interface),
-            Self::Replaced { interface, root } => ignore_missing(root.restore(interface)),
+            Self::Qdisc(at) => ignore_missing(Netlink::open()?.delete_ours(at.index)),
+            Self::Egress(at) => ignore_missing(Netlink::open()?.free_egress(at.index)),
+            Self::Replaced { at, root } => ignore_missing(root.restore(at.index)),
         }
     }
 }
@@ -135,18 +154,6 @@ fn delete_link(name: &str) -> io::Result<()> {
     let mut netlink = Netlink::open()?;
     let deleted = netlink.index(name).and_then(|index| netlink.delete(index));
     ignore_missing(deleted)
-}
-
-fn delete_qdisc(interface: &str) -> io::Result<()> {
-    let mut netlink = Netlink::open()?;
-    let deleted = netlink.index(interface).and_then(|index| netlink.delete_ours(index));
-    ignore_missing(deleted)
-}
-
-fn free_egress(interface: &str) -> io::Result<()> {
-    let mut netlink = Netlink::open()?;
-    let freed = netlink.index(interface).and_then(|index| netlink.free_egress(index));
-    ignore_missing(freed)
 }
 
 /// An interface that is not there any more is no error.
@@ -174,6 +181,7 @@ mod tests {
 
     #[test]
     fn the_keeper_reads_what_the_emulator_writes() {
+        let at = || Place { interface: "wlan0".to_owned(), index: 7 };
         let all = [
             Undo::Forwarding(Forwarding {
                 family: "ip6".to_owned(),
@@ -184,16 +192,16 @@ mod tests {
             Undo::Link("fw12u0".to_owned()),
             Undo::Table { family: "ip6".to_owned(), name: "fairwave_12".to_owned() },
             Undo::Lookup { family: "-6".to_owned(), mark: 1 << 30 },
-            Undo::Qdisc("wlan0".to_owned()),
-            Undo::Egress("wlan0".to_owned()),
+            Undo::Qdisc(at()),
+            Undo::Egress(at()),
             Undo::Program { key: "02".to_owned(), words: vec!["a".to_owned(), "b".to_owned()] },
             Undo::Program { key: "02".to_owned(), words: Vec::new() },
             Undo::Replaced {
-                interface: "wlan0".to_owned(),
+                at: at(),
                 root: Saved { kind: "tbf".to_owned(), major: 7, options: vec![1, 2, 255] },
             },
             Undo::Replaced {
-                interface: "wlan0".to_owned(),
+                at: at(),
                 root: Saved { kind: "pfifo_fast".to_owned(), major: 1, options: Vec::new() },
             },
         ];
@@ -201,6 +209,7 @@ mod tests {
             assert_eq!(Undo::parse(undo.line().trim_end_matches('\n')), Some(undo));
         }
         assert_eq!(Undo::parse("format\t/dev/sda"), None);
-        assert_eq!(Undo::parse("replaced\twlan0\ttbf\t7\tzz"), None);
+        assert_eq!(Undo::parse("replaced\twlan0\t7\ttbf\t7\tzz"), None);
+        assert_eq!(Undo::parse("qdisc\twlan0\tx"), None);
     }
 }

@@ -17,8 +17,8 @@ use std::io;
 /// Default weight of a station (`IEEE80211_DEFAULT_AIRTIME_WEIGHT` of Linux's mac80211).
 pub const USUAL: u16 = 256;
 
-/// First word of the keeper's task that restores a weight; the interface, the station and the
-/// weight follow.
+/// First word of the keeper's task that restores a weight; the interface's number, the station and
+/// the weight follow.
 pub const RESTORE: &str = "restore-airtime";
 
 /// Access to the weights in the kernel.
@@ -185,7 +185,6 @@ const NO_DEVICE: Option<i32> = Some(19);
 pub struct Watched {
     radio: Radio,
     index: u32,
-    interface: String,
     keeper: Watchdog,
 }
 
@@ -199,7 +198,7 @@ impl Watched {
         let mut radio = Radio::open().map_err(step())?;
         let index = radio.interface(interface).map_err(step())?.index;
         let keeper = Watchdog::start(keeper)?;
-        Ok(Self { radio, index, interface: interface.to_owned(), keeper })
+        Ok(Self { radio, index, keeper })
     }
 }
 
@@ -214,11 +213,9 @@ impl Airtime for Watched {
     }
 
     fn note(&mut self, station: Mac, before: Option<u16>) -> io::Result<()> {
-        let station = station.to_string();
+        let (station, index) = (station.to_string(), self.index.to_string());
         let noted = match before.map(|before| before.to_string()) {
-            Some(before) => {
-                self.keeper.note(&station, &[RESTORE, &self.interface, &station, &before])
-            }
+            Some(before) => self.keeper.note(&station, &[RESTORE, &index, &station, &before]),
             None => self.keeper.forget(&station),
         };
         noted.map_err(io::Error::other)
@@ -240,18 +237,18 @@ pub fn is_scheduled(interface: &str) -> bool {
 /// Executes the keeper's task [`RESTORE`] with its arguments, in a process of its own.
 ///
 /// # Errors
-/// If the words are not an interface, a station and a weight, or the kernel refuses. An interface
-/// or a station that is gone is no error.
+/// If the words are not an interface's number, a station and a weight, or the kernel refuses. An
+/// interface or a station that is gone is no error.
 pub fn restore(words: &[String]) -> io::Result<()> {
-    let [interface, station, weight] = words else {
+    let [index, station, weight] = words else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    let (Ok(station), Ok(weight)) = (station.parse::<Mac>(), weight.parse::<u16>()) else {
+    let (Ok(index), Ok(station), Ok(weight)) =
+        (index.parse::<u32>(), station.parse::<Mac>(), weight.parse::<u16>())
+    else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    let mut radio = Radio::open()?;
-    let found = radio.interface(interface);
-    ignore_missing(found.and_then(|found| radio.set_airtime_weight(found.index, station, weight)))
+    ignore_missing(Radio::open()?.set_airtime_weight(index, station, weight))
 }
 
 #[cfg(test)]
