@@ -44,6 +44,7 @@ mod flow;
 mod flows;
 #[cfg(feature = "kernel-cc")]
 mod kernel_target;
+mod names;
 mod network;
 mod opening;
 mod options;

@@ -1,13 +1,14 @@
 //! Listening sockets, and connections to servers.
 
 use crate::error::Error;
+use crate::names::Names;
 use crate::options;
 use crate::request::{Denied, Server};
 use fairwave_linux::{any_addresses, congestion, prepare_relayed};
 use socket2::{Domain, Socket, Type};
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
-use tokio::net::{TcpSocket, TcpStream, lookup_host};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
+use tokio::net::{TcpSocket, TcpStream};
 
 /// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
@@ -60,13 +61,19 @@ pub(crate) fn is_own(mut at: SocketAddr) -> bool {
     UdpSocket::bind(at).is_ok()
 }
 
-/// Resolves the addresses of a server.
-pub(crate) async fn resolve(server: &Server) -> Result<Vec<SocketAddr>, Denied> {
+/// Resolves the addresses of a server for a client.
+pub(crate) async fn resolve(
+    server: &Server,
+    client: IpAddr,
+    names: &Names,
+) -> Result<Vec<SocketAddr>, Denied> {
     match server {
         Server::At(address) => Ok(vec![*address]),
         Server::Named(name, port) => {
-            let found = lookup_host((name.as_str(), *port)).await;
-            let found: Vec<_> = found.map_err(|_| Denied::NoAddress)?.collect();
+            let (name, port) = (name.clone(), *port);
+            let found = names.run(client, move || (name.as_str(), port).to_socket_addrs()).await;
+            let found = found.and_then(Result::ok).ok_or(Denied::NoAddress)?;
+            let found: Vec<_> = found.collect();
             if found.is_empty() { Err(Denied::NoAddress) } else { Ok(found) }
         }
     }

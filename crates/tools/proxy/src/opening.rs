@@ -108,7 +108,8 @@ async fn reach(
     id: u64,
     shared: &Shared,
 ) -> Result<Reached, Denied> {
-    let resolved = timeout(limit(shared), network::resolve(server)).await;
+    let resolving = network::resolve(server, client.ip(), &shared.names);
+    let resolved = timeout(limit(shared), resolving).await;
     let addresses = admitted(client, resolved.unwrap_or(Err(Denied::NoAddress))?, id, shared)?;
     let kernel_target = shared.flows.borrow().kernel_target().map(str::to_owned);
     let has_target = kernel_target.is_some();

@@ -19,7 +19,7 @@ pub(crate) struct Places {
 }
 
 /// Returns the address that identifies the client's host.
-fn host(client: IpAddr) -> IpAddr {
+pub(crate) fn host(client: IpAddr) -> IpAddr {
     match client {
         IpAddr::V4(_) => client,
         IpAddr::V6(six) => {

@@ -7,6 +7,7 @@ use crate::config::{Config, TargetControl};
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::flows::Flows;
+use crate::names::{self, Names};
 use crate::network;
 use crate::opening::{self, Unopened};
 use crate::options;
@@ -31,8 +32,6 @@ const TICK: time::Duration = time::Duration::from_secs(1);
 const GLANCE: time::Duration = time::Duration::from_millis(50);
 /// Time without accepting clients after the process has run out of descriptors.
 const BREATHER: time::Duration = time::Duration::from_millis(50);
-/// Threads that resolve names.
-const RESOLVERS: usize = 8;
 /// Number of open files besides those of flows.
 const OTHER_FILES: u64 = 64;
 /// Maximum number of simultaneous flows where none is configured.
@@ -120,7 +119,7 @@ impl Relay {
     ) -> Result<Report, Error> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
-            .max_blocking_threads(RESOLVERS)
+            .max_blocking_threads(names::THREADS)
             .build()
             .map_err(Error::Loop)?;
         let limits = self.config.limits;
@@ -130,6 +129,7 @@ impl Relay {
             config: self.config,
             scratch: carry::scratch(),
             places: RefCell::new(Places::new(self.max_flows)),
+            names: Names::default(),
         });
         let tasks = LocalSet::new();
         let served = tasks.block_on(&runtime, async {

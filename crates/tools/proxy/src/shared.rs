@@ -3,6 +3,7 @@
 use crate::carry::Scratch;
 use crate::config::Config;
 use crate::flows::Flows;
+use crate::names::Names;
 use crate::places::Places;
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -13,6 +14,7 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) scratch: Scratch,
     pub(crate) places: RefCell<Places>,
+    pub(crate) names: Names,
 }
 
 impl Shared {
