@@ -27,8 +27,30 @@ pub(crate) struct Flow {
     acked_at_bin: Cell<u64>,
     pub(crate) carried_at_tick: Cell<u64>,
     pub(crate) idle_for: Cell<Duration>,
+    near_silence: Silence,
+    far_silence: Silence,
     far_has_congestion_control: Cell<bool>,
     near_has_congestion_control: Cell<bool>,
+}
+
+/// Silence of a leg's peer that owes an ACK.
+#[derive(Debug, Default)]
+struct Silence {
+    /// Segments that had come when it began.
+    segments: Cell<u32>,
+    lasts: Cell<Duration>,
+}
+
+impl Silence {
+    /// Notes that this time has passed. Returns for how long the peer has owed an ACK.
+    fn pass(&self, leg: &TcpStream, passed: Duration) -> Duration {
+        // A socket that is gone ends its flow itself.
+        let (segments, owes) = options::heard(leg).unwrap_or_default();
+        let is_silent = self.segments.replace(segments) == segments && owes;
+        let before = if is_silent { self.lasts.get().as_nanos() + passed.as_nanos() } else { 0 };
+        self.lasts.set(Duration::from_nanos(before));
+        self.lasts.get()
+    }
 }
 
 /// A wait for a leg, also one that ends since its task is cancelled.
@@ -95,6 +117,8 @@ impl Flow {
             acked_at_bin: Cell::new(0),
             carried_at_tick: Cell::new(0),
             idle_for: Cell::new(Duration::default()),
+            near_silence: Silence::default(),
+            far_silence: Silence::default(),
             far_has_congestion_control: Cell::new(false),
             near_has_congestion_control: Cell::new(false),
         }
@@ -132,6 +156,13 @@ impl Flow {
             Direction::Up => &self.up_waits,
             Direction::Down => &self.down_waits,
         }
+    }
+
+    /// Notes that this time has passed. Returns for how long a peer has owed an ACK, and has sent
+    /// nothing at all.
+    pub(crate) fn silence(&self, passed: Duration) -> Duration {
+        let near = self.near_silence.pass(&self.near, passed);
+        near.max(self.far_silence.pass(&self.far, passed))
     }
 
     /// Owner of the flow's target, and the target.

@@ -20,6 +20,13 @@ use tokio::task::AbortHandle;
 /// half of all bins below it. 105 is the default of TCP-AV's `margin`.
 const MARGIN_PERCENT: u64 = 105;
 
+/// Silence of a peer that owes an ACK after which it counts as vanished, as with keep-alive probes,
+/// which the kernel does not send while data are in flight. `TCP_USER_TIMEOUT` would also end flows
+/// to a receiver that does not read for a while.
+const SILENCE: Duration = Duration::from_secs(120);
+/// Period in which silence is looked for: each leg costs a system call.
+const SILENCE_LOOK: Duration = Duration::from_secs(10);
+
 /// State of a target between ticks.
 #[derive(Debug, Default)]
 struct Judged {
@@ -62,6 +69,7 @@ pub(crate) struct Flows {
     target_control: Option<Box<dyn TargetControl>>,
     limits: Limits,
     since_bin: Duration,
+    since_look: Duration,
     events: Vec<Event>,
     pub(crate) report: Report,
 }
@@ -82,6 +90,7 @@ impl Flows {
             target_control,
             limits,
             since_bin: Duration::default(),
+            since_look: Duration::default(),
             events: Vec::new(),
             report: Report::default(),
         }
@@ -263,6 +272,11 @@ impl Flows {
     pub(crate) fn tick(&mut self, passed: Duration) {
         self.report.lasted_s += passed.as_secs_f64();
         self.end_idle(passed);
+        self.since_look = Duration::from_nanos(self.since_look.as_nanos() + passed.as_nanos());
+        if self.since_look >= SILENCE_LOOK {
+            let looked = std::mem::take(&mut self.since_look);
+            self.end_vanished(looked);
+        }
         self.share_out();
         for (flow, _) in self.active.values() {
             flow.carried_at_tick.set(flow.up_bytes.get() + flow.down_bytes.get());
@@ -287,6 +301,19 @@ impl Flows {
             }
         }
         self.report.idle += over.len() as u64;
+        over.into_iter().for_each(|id| self.remove(id));
+    }
+
+    /// Ends flows whose client or server is silent while it owes an ACK.
+    fn end_vanished(&mut self, passed: Duration) {
+        let mut over = Vec::new();
+        for (id, (flow, task)) in &self.active {
+            if flow.silence(passed) >= SILENCE {
+                task.abort();
+                over.push(*id);
+            }
+        }
+        self.report.broken += over.len() as u64;
         over.into_iter().for_each(|id| self.remove(id));
     }
 
@@ -472,6 +499,62 @@ mod tests {
         assert_eq!(flows.admit(fourth, server), Admitted::No);
         [second, third, fourth].into_iter().for_each(|id| flows.remove(id));
         assert_eq!((flows.opening.len(), flows.report().active), (0, 0));
+    }
+
+    /// A connection over loopback, and its peer.
+    async fn leg() -> (TcpStream, TcpStream) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let to = listener.local_addr().expect("its address");
+        let (leg, peer) = tokio::join!(TcpStream::connect(to), listener.accept());
+        (leg.expect("it listens"), peer.expect("a client").0)
+    }
+
+    /// Writes until the leg takes no more.
+    async fn fill(leg: &TcpStream) {
+        leg.writable().await.expect("it is open");
+        while leg.try_write(&[0; 1 << 16]).is_ok() {}
+    }
+
+    /// One client vanishes with data under way: its ACKs are dropped. A second one does not read,
+    /// and a third has nothing to acknowledge.
+    #[test]
+    fn a_peer_that_owes_acks_and_is_silent_has_vanished() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+        tokio::task::LocalSet::new().block_on(&runtime.expect("a runtime"), async {
+            let mut flows = flows("");
+            let mut peers = Vec::new();
+            for number in 0..3 {
+                let ((near, client), (far, server)) = (leg().await, leg().await);
+                if number == 0 {
+                    // Classic BPF that keeps no byte of a segment.
+                    let nothing = socket2::SockFilter::new(0x06, 0, 0, 0);
+                    socket2::SockRef::from(&near).attach_filter(&[nothing]).expect("a filter");
+                }
+                if number < 2 {
+                    fill(&near).await;
+                }
+                // The last ACKs of a receiver that lives are delayed.
+                while number > 0 && options::heard(&near).expect("it is open").1 {
+                    tokio::task::yield_now().await;
+                }
+                let ends = (near.peer_addr(), far.peer_addr());
+                let (client_at, server_at) = (ends.0.expect("open"), ends.1.expect("open"));
+                let id = flows.begin(client_at);
+                let flow = Rc::new(Flow::new(near, far, client_at, server_at));
+                let task = tokio::task::spawn_local(std::future::pending::<()>());
+                flows.add(id, flow, task.abort_handle());
+                peers.push((client, server));
+            }
+            for second in 0..=SILENCE.as_nanos() / 1_000_000_000 {
+                assert_eq!((second, flows.report().broken), (second, 0));
+                flows.tick(Duration::from_secs(1));
+            }
+            // The first look found the segments of the handshake.
+            (0..10).for_each(|_| flows.tick(Duration::from_secs(1)));
+            let report = flows.report();
+            assert_eq!((report.broken, report.active, report.idle), (1, 2, 0));
+            assert_eq!(flows.active.keys().copied().collect::<Vec<_>>(), [1, 2]);
+        });
     }
 
     #[test]

@@ -31,9 +31,21 @@ nix::getsockopt_impl!(TcpInfo, libc::IPPROTO_TCP, libc::TCP_INFO, Info, GetStruc
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 struct Info {
-    before: [u64; 15],
+    state: [u8; 3],
+    probes: u8,
+    options: [u8; 4],
+    sizes: [u32; 4],
+    unacked: u32,
+    counters: [u32; 19],
+    pacing: [u64; 2],
     bytes_acked: u64,
+    bytes_received: u64,
+    segs_out: u32,
+    segs_in: u32,
 }
+
+/// Window probes without an answer after which a peer counts as silent. One may be lost.
+const PROBES: u8 = 4;
 
 /// Limits the unsent bytes in the send buffer of a leg that may have a target.
 pub(crate) fn bound_unsent(leg: &TcpStream) -> io::Result<()> {
@@ -49,6 +61,13 @@ pub(crate) fn set_max_pacing(socket: &impl AsFd, rate: Option<BitRate>) -> io::R
 /// Bytes of payload that the peer has acknowledged since the connection began.
 pub(crate) fn acked_bytes(socket: &impl AsFd) -> io::Result<u64> {
     Ok(TcpInfo.get(socket)?.bytes_acked)
+}
+
+/// Segments of any kind that the peer has sent, and whether it owes an ACK: of data, or of window
+/// probes, which a receiver that does not read answers for as long as it lives.
+pub(crate) fn heard(socket: &impl AsFd) -> io::Result<(u32, bool)> {
+    let info = TcpInfo.get(socket)?;
+    Ok((info.segs_in, info.unacked > 0 || info.probes >= PROBES))
 }
 
 /// Makes the socket send a reset when it is closed, also by the end of the process.
