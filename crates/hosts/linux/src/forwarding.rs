@@ -4,7 +4,8 @@
 //! the interfaces that packets may be forwarded to, one for each use. The last use to end switches
 //! forwarding off and deletes the table. The set is in the kernel, so that no process has to
 //! survive the others. A use that was killed together with its keeper leaves its name in the set,
-//! but not its interface, and therefore does not count.
+//! but not its interface, and therefore does not count. If another program has meanwhile switched
+//! forwarding on for all interfaces, as Docker does, it stays on.
 
 use crate::Error;
 use crate::netlink::Netlink;
@@ -17,6 +18,9 @@ use std::process::Stdio;
 
 /// Name of the set in the table.
 const SET: &str = "uses";
+/// Name of a second set, without elements, which the table has if forwarding was on for all
+/// interfaces, but for this one, when the first use began.
+const ALL: &str = "all_others";
 
 /// A use of an interface that forwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +79,8 @@ impl Forwarding {
             return Ok(());
         }
         // Forwarding ends before the rule that restricts it.
-        if Path::new(&self.setting).exists() {
+        let is_wanted = self.all_forward() && self.set(ALL).is_none();
+        if Path::new(&self.setting).exists() && !is_wanted {
             fs::write(&self.setting, "0")?;
         }
         delete_table(&self.family, &self.table())
@@ -87,14 +92,28 @@ impl Forwarding {
         format!("fairwave_forward_{digits}")
     }
 
+    /// Whether forwarding is on for all interfaces, whatever this one's own setting is.
+    fn all_forward(&self) -> bool {
+        let setting = Path::new(&self.setting);
+        let all = setting.parent().and_then(Path::parent).zip(setting.file_name());
+        let read = all.map(|(folder, name)| fs::read_to_string(folder.join("all").join(name)));
+        read.is_some_and(|text| text.is_ok_and(|text| text.trim() != "0"))
+    }
+
     fn new_table(&self) -> String {
         let Self { family, interface, user, .. } = self;
+        let all = if self.all_forward() {
+            format!("set {ALL} {{ type ifname; }}")
+        } else {
+            String::new()
+        };
         format!(
             "table {family} {} {{
                 set {SET} {{
                     type ifname
                     elements = {{ \"{user}\" }}
                 }}
+                {all}
                 chain through {{
                     type filter hook forward priority 0;
                     iifname \"{interface}\" oifname != @{SET} drop
@@ -108,10 +127,15 @@ impl Forwarding {
         format!("{verb} element {} {} {SET} {{ \"{}\" }}\n", self.family, self.table(), self.user)
     }
 
-    /// Members of the set; `None` without a table.
+    /// Interfaces that packets may be forwarded to; `None` without a table.
     fn users(&self) -> Option<Vec<String>> {
+        self.set(SET)
+    }
+
+    /// Members of a set; `None` without it.
+    fn set(&self, name: &str) -> Option<Vec<String>> {
         let mut list = nft();
-        list.args(["list", "set", &self.family, &self.table(), SET]);
+        list.args(["list", "set", &self.family, &self.table(), name]);
         let output = list.stdout(Stdio::piped()).stderr(Stdio::null()).output().ok()?;
         output.status.success().then(|| quoted(&String::from_utf8_lossy(&output.stdout)))
     }

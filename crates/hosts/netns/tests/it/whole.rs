@@ -154,6 +154,14 @@ fn an_uplink_leads_out_and_the_machine_is_restored_after_sigkill_too() {
     }
 }
 
+/// As Docker does when it starts: what arrived for its containers was dropped after the run.
+#[test]
+fn forwarding_that_others_switch_on_meanwhile_stays_on() {
+    if can() {
+        assert_good(&apart(&[RUNNER, "uplink-switched"]));
+    }
+}
+
 #[test]
 fn runs_with_the_same_uplink_do_not_end_it_for_each_other() {
     if can() {

@@ -44,6 +44,7 @@ pub(crate) fn main() -> ExitCode {
         ["audit-as", user, ending] => audit_as(user, ending),
         ["loop", times] => times.parse().map_err(Into::into).and_then(repeat),
         ["uplink"] => uplink(),
+        ["uplink-switched"] => uplink_switched(),
         ["uplink-shared", ending] => uplink_shared(ending),
         ["uplink-hold"] => uplink_hold(),
         ["between"] => bridge(),
@@ -423,6 +424,27 @@ fn uplink() -> Outcome {
     end(&mut child, "kill")?;
     child.wait()?;
     await_same(&before)?;
+    shell(&format!("kill {isp}"))?;
+    Ok(())
+}
+
+/// Another program switches forwarding on during a run: then it stays on. If it was on before for
+/// all interfaces but the uplink, the uplink alone is restored.
+fn uplink_switched() -> Outcome {
+    let isp = shell(WAN)?;
+    let all = "/proc/sys/net/ipv4/ip_forward";
+    let own = "/proc/sys/net/ipv4/conf/wan0/forwarding";
+    for (before, during, after) in [(0, 1, "1"), (1, 1, "0"), (0, 0, "0")] {
+        shell(&format!("echo {before} > {all}; echo 0 > {own}"))?;
+        let namespaces = Namespaces::build(&uplink_plan())?;
+        // A write of the same value has no effect.
+        shell(&format!("echo {during} > {all}"))?;
+        drop(namespaces);
+        let left = shell(&format!("cat {own}; nft list ruleset"))?;
+        if left.trim() != after {
+            return Err(format!("{before}, then {during}: {left}").into());
+        }
+    }
     shell(&format!("kill {isp}"))?;
     Ok(())
 }
