@@ -5,7 +5,7 @@
 //! to the program and not to the emulator.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
 use rustix::io::{Errno, read, retry_on_intr, write};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{
@@ -56,21 +56,38 @@ impl Terminal {
         // Once the program has ended, nobody holds its end any more: then reads of ours fail.
         drop(theirs);
         let raw = Raw::enter(stdin())?;
-        let carry = move || carry_until_end(&ours, &process, &raw);
+        let carry = move || {
+            let carried = carry_until_end(&ours, &process, &stdin(), &stdout());
+            drop(raw);
+            carried
+        };
         thread::Builder::new().name("fairwave-terminal".to_owned()).spawn(carry)
     }
 }
 
-/// Carries bytes while this process's terminal is raw.
-fn carry_until_end(ours: &OwnedFd, process: &OwnedFd, _raw: &Raw) -> io::Result<()> {
+/// Carries bytes between the program's terminal and that of this process, which is raw.
+///
+/// A program that does not read, such as one that waits for room in its output, takes a few
+/// kilobytes. The rest of a longer paste is held, and meanwhile output is still shown.
+fn carry_until_end(
+    ours: &OwnedFd,
+    process: &OwnedFd,
+    input: &impl AsFd,
+    output: &impl AsFd,
+) -> io::Result<()> {
+    fcntl_setfl(ours, fcntl_getfl(ours)? | OFlags::NONBLOCK)?;
     let mut reads_input = true;
+    let mut held = Vec::new();
     loop {
-        fit(ours);
-        let seen = wait(ours, process, reads_input)?;
+        fit(ours, input);
+        let seen = wait(ours, process, input, reads_input, !held.is_empty())?;
         if seen.typed {
-            reads_input = carry(stdin(), ours)?;
+            reads_input = take(input, &mut held)?;
         }
-        let more = !seen.shown || carry(ours, stdout())?;
+        give(ours, &mut held)?;
+        let mut bytes = Vec::new();
+        let more = !seen.shown || take(ours, &mut bytes)?;
+        write_all(output, &bytes)?;
         // What it wrote last comes before its end.
         if !more || (seen.ended && !seen.shown) {
             return Ok(());
@@ -88,39 +105,66 @@ struct Seen {
     ended: bool,
 }
 
-/// Waits for bytes, for the program's end, or for a tick.
-fn wait(ours: &OwnedFd, process: &OwnedFd, reads_input: bool) -> io::Result<Seen> {
-    let input = stdin();
+/// Waits for bytes, for the program's end, or for a tick; with `is_held` for room in the program's
+/// terminal, and not for more input.
+fn wait(
+    ours: &OwnedFd,
+    process: &OwnedFd,
+    input: &impl AsFd,
+    reads_input: bool,
+    is_held: bool,
+) -> io::Result<Seen> {
+    let reads_input = reads_input && !is_held;
     let requested = if reads_input { PollFlags::IN } else { PollFlags::empty() };
+    let room = if is_held { PollFlags::OUT } else { PollFlags::empty() };
     let mut polled = [
-        PollFd::new(ours, PollFlags::IN),
+        PollFd::new(ours, PollFlags::IN | room),
         PollFd::new(process, PollFlags::IN),
-        PollFd::new(&input, requested),
+        PollFd::new(input, requested),
     ];
     retry_on_intr(|| poll(&mut polled, Some(&TICK)))?;
-    let [shown, ended, typed] = [0, 1, 2].map(|place: usize| !polled[place].revents().is_empty());
+    let [shown, ended, typed] = [0, 1, 2]
+        .map(|place: usize| !polled[place].revents().difference(PollFlags::OUT).is_empty());
     Ok(Seen { typed: reads_input && typed, shown, ended })
 }
 
-/// Carries the available data; `false` at its end.
-fn carry(from: impl AsFd, to: impl AsFd) -> io::Result<bool> {
+/// Reads the available data; `false` at its end.
+fn take(from: &impl AsFd, taken: &mut Vec<u8>) -> io::Result<bool> {
     let mut bytes = [0; 4096];
-    let length = match retry_on_intr(|| read(&from, &mut bytes)) {
+    match retry_on_intr(|| read(from, &mut bytes)) {
         // The other end of a pseudo-terminal is closed.
         Ok(0) | Err(Errno::IO) => return Ok(false),
-        Ok(length) => length,
+        Ok(length) => taken.extend_from_slice(&bytes[..length]),
+        Err(Errno::AGAIN) => {}
         Err(errno) => return Err(errno.into()),
-    };
-    let mut rest = &bytes[..length];
-    while !rest.is_empty() {
-        rest = &rest[retry_on_intr(|| write(&to, rest))?..];
     }
     Ok(true)
 }
 
+/// Writes as much as the program's terminal takes now.
+fn give(ours: &OwnedFd, held: &mut Vec<u8>) -> io::Result<()> {
+    while !held.is_empty() {
+        match retry_on_intr(|| write(ours, held)) {
+            Ok(length) => drop(held.drain(..length)),
+            Err(Errno::AGAIN) => break,
+            // Nobody holds its other end, as the program has ended.
+            Err(Errno::IO) => held.clear(),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(())
+}
+
+fn write_all(to: &impl AsFd, mut rest: &[u8]) -> io::Result<()> {
+    while !rest.is_empty() {
+        rest = &rest[retry_on_intr(|| write(to, rest))?..];
+    }
+    Ok(())
+}
+
 /// Gives the program's terminal the size of this one.
-fn fit(ours: &OwnedFd) {
-    let sizes = tcgetwinsize(stdin()).and_then(|size| Ok((size, tcgetwinsize(ours)?)));
+fn fit(ours: &OwnedFd, terminal: &impl AsFd) {
+    let sizes = tcgetwinsize(terminal).and_then(|size| Ok((size, tcgetwinsize(ours)?)));
     if let Ok((size, theirs)) = sizes
         && (size.ws_row, size.ws_col) != (theirs.ws_row, theirs.ws_col)
     {
@@ -158,4 +202,52 @@ pub fn lead_session(mut command: Command) -> u8 {
     let _ = io::Write::write_fmt(&mut io::stderr(), format_args!("{command:?}: {error}\n"));
     // As shells do for a program that they cannot start.
     127
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may fail")]
+mod tests {
+    use super::*;
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    use std::io::{Read, Write, pipe};
+
+    /// A program that writes more than a terminal holds before it reads a paste that is longer than
+    /// a terminal holds: each waited for the other.
+    #[test]
+    fn a_long_paste_waits_while_output_is_shown() {
+        let (mine, ours) = {
+            let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+            grantpt(&ours).unwrap();
+            unlockpt(&ours).unwrap();
+            let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+            (open(ptsname(&ours, Vec::new()).unwrap(), flags, Mode::empty()).unwrap(), ours)
+        };
+        let mut raw = tcgetattr(&mine).unwrap();
+        raw.make_raw();
+        tcsetattr(&mine, OptionalActions::Now, &raw).unwrap();
+        let terminal = Terminal { ours, theirs: mine };
+        let mut command = Command::new("sh");
+        let line = "head -c 300000 /dev/zero; head -c 200000 | wc -c";
+        terminal.give(command.args(["-c", line])).unwrap();
+        let mut child = command.spawn().unwrap();
+        // The command has the program's end, too.
+        drop(command);
+        let Terminal { ours, theirs } = terminal;
+        drop(theirs);
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+        let [(input, mut typist), (mut screen, output)] = [pipe().unwrap(), pipe().unwrap()];
+        let typing = thread::spawn(move || typist.write_all(&[b'x'; 200_000]));
+        let watching = thread::spawn(move || {
+            let mut all = Vec::new();
+            screen.read_to_end(&mut all).map(|_| all)
+        });
+        carry_until_end(&ours, &process, &input, &output).unwrap();
+        drop(output);
+        typing.join().unwrap().unwrap();
+        let all = watching.join().unwrap().unwrap();
+        assert!(all[..300_000].iter().all(|byte| *byte == 0));
+        assert_eq!(String::from_utf8_lossy(&all[300_000..]).trim(), "200000");
+        assert!(child.wait().unwrap().success());
+    }
 }
