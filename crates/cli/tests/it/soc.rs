@@ -72,6 +72,17 @@ fn streams_in_joined_segments_follow_the_weights() {
     assert_eq!(found["qdiscs"].as_array().expect("lines").iter().filter(tbf).count(), 3, "{found}");
 }
 
+/// To a station and to an unknown one, by both kinds of queues: nothing that was longer than the
+/// first MTU arrived.
+#[test]
+fn longer_frames_pass_after_the_mtu_was_raised() {
+    let Some(found) = found("raised") else { return };
+    for leaf in ["default", "fifo"] {
+        assert_eq!(found[leaf][0], found[leaf][1], "the same qdiscs: {found}");
+        assert_eq!(found[leaf][2], false, "{found}");
+    }
+}
+
 #[test]
 fn weights_without_effect_are_noticed_by_their_shares() {
     let Some(found) = found("measured") else { return };

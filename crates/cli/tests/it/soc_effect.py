@@ -4,8 +4,8 @@ import select
 import socket
 import time
 from soc_stage import (
-    FAIRWAVE, PATIENCE_S, end, enter, mac, run, send_all, start, start_ap, start_station, status,
-    traffic_control, until, weights,
+    FAIRWAVE, PATIENCE_S, STATIONS, datagram, end, enter, mac, run, send_all, socket_in, start, start_ap,
+    start_station, status, traffic_control, until, weights,
 )
 
 
@@ -108,6 +108,31 @@ def measured():
     ap.send_signal(2)
     out, err = ap.communicate(timeout=PATIENCE_S)
     found["err"], found["rc"] = err.decode(), ap.returncode
+    return found
+
+
+def raised():
+    """Frames of a larger MTU pass the classes soon after it was raised, also those of packets that wait
+    first in, first out."""
+    found = {}
+    for leaf in ["default", "fifo"]:
+        ap = start_ap(*(["--leaf", leaf] if leaf == "fifo" else []), rate="400 Mbps")
+        station = start_station("s1", 14, "200 ms")
+        until("a weight", lambda: mac(2) in weights())
+        before = traffic_control()[0]
+        for mtu in [9000, 1500]:
+            enter("all")
+            run(f"ip link set br0 mtu {mtu}")
+            [run(f"ip link set p{number} mtu {mtu}") for number in range(1, 5)]
+            [run(f"ip -n {name} link set w0 mtu {mtu}") for name in ["a"] + STATIONS]
+            size = mtu - 100
+            for name, address in [("s1", "10.79.0.2"), ("s2", "10.79.0.3")]:
+                sender, receiver = socket_in("a"), socket_in(name, bound=("", 5001))
+                until("a long frame", lambda: datagram((address, 5001), size, sender, receiver))
+                receiver.close()
+        found[leaf] = [len(before), len(traffic_control()[0]), status()["is_pending"]]
+        end(station)
+        end(ap)
     return found
 
 

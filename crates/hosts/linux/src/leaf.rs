@@ -58,8 +58,8 @@ impl Leaf {
     }
 }
 
-/// The qdisc that cuts segments for a class. Frames longer than `longest` bytes that are no
-/// segments are dropped.
+/// The qdisc that cuts segments for a class, or the new length of the one that is there. Frames
+/// longer than `longest` bytes that are no segments are dropped.
 pub(crate) fn cutter(index: u32, minor: u16, longest: u32) -> TcMessage {
     let mut message = message(index, handle(minor), class(minor));
     // `struct tc_tbf_qopt`: two rates of 12 bytes, and three numbers. The limit of 0 bytes is that

@@ -33,6 +33,11 @@ const AROUND: u32 = 14 + 2 * 4;
 /// Bytes of the longest frame at least, for interfaces with a smaller MTU.
 const MIN_LONGEST: u32 = 1_600;
 
+/// Bytes of the longest frame at an interface with this MTU.
+fn longest(mtu: u32) -> u32 {
+    mtu.saturating_add(AROUND).max(MIN_LONGEST)
+}
+
 /// Parameters of the shared interface.
 #[derive(Debug, Clone)]
 pub struct ShaperPlan {
@@ -193,7 +198,7 @@ impl Shaper {
             discipline,
             rate,
             overhead: plan.overhead,
-            longest: mtu.saturating_add(AROUND).max(MIN_LONGEST),
+            longest: longest(mtu),
             leaf: plan.leaf.unwrap_or(Leaf::FqCodel),
             queue_packets: plan.queue_packets,
             traffic: plan.traffic.clone(),
@@ -251,11 +256,14 @@ impl Shaper {
         self.classes.is_settled()
     }
 
-    /// Asks again for all that the kernel has not confirmed.
+    /// Asks again for all that the kernel has not confirmed, and has longer frames pass if the
+    /// interface's MTU has grown.
     ///
     /// # Errors
     /// The first refusal; the rest was requested nevertheless.
     pub fn settle(&mut self) -> io::Result<()> {
+        let mtu = self.netlink.mtu(self.classes.layout().index)?;
+        self.classes.lengthen(longest(mtu));
         self.classes.settle(&mut self.netlink)
     }
 

@@ -121,10 +121,10 @@ impl<A: Airtime> Actuator<A> {
         }
     }
 
-    /// Asks again for changes that the kernel has not confirmed.
+    /// Asks again for changes that the kernel has not confirmed. To be called once a second.
     pub(crate) fn settle(&mut self) -> io::Result<()> {
         match &mut self.at_work {
-            AtWork::Classes(shaper) if !shaper.is_settled() => shaper.settle(),
+            AtWork::Classes(shaper) => shaper.settle(),
             AtWork::Airtime(weights) => weights.settle(),
             _ => Ok(()),
         }

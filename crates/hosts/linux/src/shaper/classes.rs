@@ -180,7 +180,21 @@ impl Classes {
 
     /// Whether the kernel has confirmed all that is wanted.
     pub(super) fn is_settled(&self) -> bool {
-        self.pending.is_empty() && self.unknown.share == Some(self.layout.share(1.0, self.whole))
+        let of_unknown = Some(self.layout.share(1.0, self.whole));
+        self.pending.is_empty() && self.unknown.share == of_unknown && self.unknown.queues == 2
+    }
+
+    /// Has cutters and queues pass frames of this length, if those that they pass are shorter;
+    /// [`Classes::settle`] requests that.
+    pub(super) fn lengthen(&mut self, longest: u32) {
+        if longest <= self.layout.longest {
+            return;
+        }
+        self.layout.longest = longest;
+        let stations = self.slots.values_mut().flat_map(|slot| &mut slot.classes);
+        // The kernel changes qdiscs in place: packets that wait in them stay.
+        stations.chain([&mut self.unknown]).for_each(|class| class.queues = 0);
+        self.pending.extend(self.slots.keys());
     }
 
     /// Requests all that the kernel has not confirmed. One error does not stop the rest; the first
