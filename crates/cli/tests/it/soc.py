@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from soc_effect import ends, measured, raised, segments
+from soc_effect import ends, measured, raised, segments, taken
 from soc_frames import closed, piggyback, plain, vlans
 from soc_gone import gone, renamed
 from soc_plane import PLANE, plane_cost, plane_frames, plane_killed
@@ -458,7 +458,7 @@ tasks = {"shares": shares, "routed": routed, "classes": classes, "hostile": host
          "restarted": restarted, "answered": answered, "killed": killed,
          "plane-shares": lambda: shares(*PLANE, "--queue", "1000"), "plane-routed": lambda: routed(*PLANE, "--queue", "1000"),
          "plane-classes": lambda: classes(*PLANE, "--queue", "1000"), "plane-frames": plane_frames, "plane-killed": plane_killed,
-         "plane-cost": plane_cost, "segments": segments, "measured": measured, "ends": ends, "raised": raised, "gone": gone, "renamed": renamed,
+         "plane-cost": plane_cost, "segments": segments, "measured": measured, "ends": ends, "raised": raised, "taken": taken, "gone": gone, "renamed": renamed,
          "told": told, "paired": paired, "replaced": replaced, "cost": cost, "apart": apart,
          "closed": closed, "plain": plain, "piggyback": piggyback, "vlans": vlans, "table4": table4, "table4-short": lambda: table4(10), "crowd": crowd, "crowd_apart": crowd_apart}
 print(json.dumps(tasks[sys.argv[2]]()))

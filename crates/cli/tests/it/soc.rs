@@ -114,6 +114,21 @@ fn whoever_ends_or_has_another_key_is_known_at_once() {
     }
 }
 
+/// The name of a socket without a file is anybody's.
+#[test]
+fn nobody_keeps_an_access_point_from_starting_or_answers_for_it() {
+    let Some(found) = found("taken") else { return };
+    let text = |name: &str, at: usize| found[name][at].as_str().expect("a message").to_owned();
+    for name in ["taken", "full"] {
+        assert!(text(name, 1).contains("no `fairwave soc ap` runs here"), "{found}");
+        let warned = text(name, 2);
+        assert!(warned.contains("has taken the name of the status socket"), "{warned}");
+        assert_eq!(found[name][3], 0, "{found}");
+    }
+    assert!(text("taken", 0).contains("a program of user 65534"), "{found}");
+    assert!(text("full", 0).contains("no `fairwave soc ap` answers there"), "{found}");
+}
+
 /// By HTB, in a dry run with a thread for reports in front of data, and a station whose datagrams
 /// can leave by any interface: all of them ran on.
 #[test]

@@ -2,6 +2,8 @@
 
 import select
 import socket
+import subprocess
+import sys
 import time
 from soc_stage import (
     FAIRWAVE, PATIENCE_S, STATIONS, datagram, end, enter, mac, run, send_all, socket_in, start, start_ap,
@@ -133,6 +135,36 @@ def raised():
         found[leaf] = [len(before), len(traffic_control()[0]), status()["is_pending"]]
         end(station)
         end(ap)
+    return found
+
+
+def taken():
+    """A program of another user that has the name of the status socket neither keeps an access point
+    from starting nor answers for it, also where its queue has no room for a question."""
+    code = ("import os, socket, sys\n"
+            "listener = socket.socket(socket.AF_UNIX)\n"
+            "os.setuid(65534)\n"
+            "listener.bind('\\0fairwave-soc-w0')\n"
+            "listener.listen(int(sys.argv[1]))\n"
+            "waiting = socket.socket(socket.AF_UNIX)\n"
+            "waiting.connect('\\0fairwave-soc-w0')\n"
+            "print('ready', flush=True)\n"
+            "sys.stdin.read()\n")
+    found = {}
+    for name, room in [("taken", "100"), ("full", "0")]:
+        line = ["ip", "netns", "exec", "a", sys.executable, "-c", code, room]
+        stranger = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        stranger.stdout.readline()
+        ap = start_ap()
+        station = start_station("s1", 10, "200 ms")
+        until("a class", lambda: any("5343:10 " in line for line in traffic_control()[1]))
+        asked = [start("a", "status", *words) for words in [["--interface", "w0"], []]]
+        found[name] = [one.communicate(timeout=PATIENCE_S)[1].decode() for one in asked]
+        station.kill()
+        station.wait()
+        ap.send_signal(2)
+        found[name] += [ap.communicate(timeout=PATIENCE_S)[1].decode(), ap.returncode]
+        stranger.communicate(b"")
     return found
 
 

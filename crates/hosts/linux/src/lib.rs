@@ -68,7 +68,7 @@ pub use leaf::Leaf;
 pub use limits::allow_open_files;
 pub use plan::{COMMAND, KeeperCommand, Prefix, set_own_program};
 pub use presence::Presence;
-pub use privileges::{Capability, become_ordinary_user};
+pub use privileges::{Capability, become_ordinary_user, peer_user};
 pub use realtime::{OwnProcessor, Processors, become_realtime, may_become_realtime};
 pub use relayed::prepare_relayed;
 pub use shaper::{ClassCount, Foreign, Shapeable, Shaper, ShaperPlan, max_stations, shapeable};

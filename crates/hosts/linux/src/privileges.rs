@@ -1,12 +1,15 @@
 //! Giving privileges up once they are not needed any more.
 
 use crate::Error;
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use rustix::process::{Gid, Uid, geteuid};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, set_capabilities, set_keep_capabilities, set_no_new_privs,
     set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 use std::fs;
+use std::io;
+use std::os::fd::AsFd;
 
 /// Privileges that may be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +20,15 @@ pub enum Capability {
 
 /// User and group `nobody` of all distributions.
 const NOBODY: u32 = 65_534;
+
+/// Number of the user of the process at the other end of a connection of Unix sockets; for a
+/// listener, of the one that began to listen.
+///
+/// # Errors
+/// If the socket is not connected.
+pub fn peer_user(socket: &impl AsFd) -> io::Result<u32> {
+    Ok(getsockopt(socket, PeerCredentials)?.uid())
+}
 
 /// Makes root the user `nobody` with the capabilities `kept` alone, for this thread and its later
 /// ones; another user, and root of a user namespace without that user, loses the capabilities

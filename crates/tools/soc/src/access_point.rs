@@ -32,6 +32,9 @@ const AGAIN: Duration = Duration::from_secs(1);
 const GATHER: Duration = Duration::from_millis(15);
 /// Maximum number of frames that are read before other work gets its turn.
 const BATCH: usize = 256;
+/// Warning of an access point without a status socket.
+const NO_DESK: &str = "another user's program has taken the name of the status socket: `soc \
+                       status` shows nothing of this interface";
 /// Name of the class of all traffic that has no other.
 const REST: &str = "rest";
 /// Bytes of a frame that are read: its header and a report.
@@ -74,7 +77,7 @@ pub enum AccessPointEvent {
 struct Loop {
     socket: EtherSocket,
     datagrams: Option<UdpSocket>,
-    desk: StatusSocket,
+    desk: Option<StatusSocket>,
     ap: AccessPoint,
     actuator: Actuator,
     interface: String,
@@ -114,6 +117,9 @@ pub fn run(
     let mut unloading = piggyback.then(|| Unloading::start(&interface)).transpose()?;
     let listens = all.datagrams.as_ref().map(UdpSocket::local_addr);
     receive(AccessPointEvent::Serving(listens.and_then(Result::ok)));
+    if all.desk.is_none() {
+        receive(AccessPointEvent::Trouble(NO_DESK.to_owned()));
+    }
     let broken = |error| Error::at(format!("interface `{interface}`"))(error);
     let mut look = clock.now();
     let mut is_requested = false;
@@ -134,7 +140,7 @@ pub fn run(
         all.follow(now, &mut receive).map_err(broken)?;
         // Polling the status socket costs the kernel as much as several reports cost this loop.
         if is_requested || !is_empty {
-            all.desk.answer(|| all.status(now));
+            all.desk.iter().for_each(|desk| desk.answer(|| all.status(now)));
         }
         is_requested = false;
         if is_empty {
@@ -144,7 +150,7 @@ pub fn run(
             // than the report itself.
             let waited = match taken {
                 0 => wait_for(&all.readable(), max),
-                _ => wait_for(&[&all.desk.0], GATHER.min(max)),
+                _ => wait_for(&all.status_socket(), GATHER.min(max)),
             };
             is_requested = waited.map_err(broken)?;
         }
@@ -187,10 +193,17 @@ impl Loop {
         })
     }
 
+    /// The status socket, if there is one.
+    fn status_socket(&self) -> Vec<&dyn AsFd> {
+        self.desk.iter().map(|desk| &desk.0 as &dyn AsFd).collect()
+    }
+
     /// Descriptors that the loop waits for; the status socket is the first.
     fn readable(&self) -> Vec<&dyn AsFd> {
-        let sockets: [&dyn AsFd; 2] = [&self.desk.0, &self.socket];
-        sockets.into_iter().chain(self.datagrams.as_ref().map(|one| one as &dyn AsFd)).collect()
+        let mut all = self.status_socket();
+        all.push(&self.socket);
+        all.extend(self.datagrams.as_ref().map(|one| one as &dyn AsFd));
+        all
     }
 
     /// Handles the observations of the radio. A persistent error is reported once.

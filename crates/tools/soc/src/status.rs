@@ -2,13 +2,18 @@
 //!
 //! The access point listens at an abstract Unix socket. Such a socket belongs to the network
 //! namespace, has no file, and vanishes with the process. Every program in that namespace can read
-//! the status; it contains no secret.
+//! the status; it contains no secret. Any program can also take the name before: only a process of
+//! root, or of the same user, counts as an access point.
 
 use crate::Error;
+use fairwave_linux::peer_user;
 use fairwave_soc::{AccessPoint, Reach, Refusal, StationStatus, StationView};
 use fairwave_units::{self as units, Instant};
 use fairwave_wire::ethernet::Mac;
-use rustix::net::sockopt;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt,
+};
+use rustix::process::geteuid;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +25,8 @@ use std::time::Duration;
 
 /// Maximum wait of a reader for the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum wait for a place in the queue of whoever has the name.
+const QUEUE_PATIENCE: Duration = Duration::from_secs(1);
 /// Maximum length of an answer in bytes.
 const LONGEST: u64 = 8 << 20;
 /// Maximum number of requests that are answered before reports get their turn: any local user can
@@ -221,17 +228,18 @@ const NAME: &str = "fairwave-soc-";
 /// The kernel's list of the Unix sockets of a network namespace.
 const SOCKETS: &str = "/proc/net/unix";
 
-fn address(interface: &str) -> io::Result<SocketAddr> {
-    SocketAddr::from_abstract_name(format!("{NAME}{interface}"))
+fn name(interface: &str) -> String {
+    format!("{NAME}{interface}")
 }
 
-/// The interfaces that access points serve in this network namespace, in alphabetical order.
+/// The interfaces that access points serve in this network namespace, in alphabetical order. Names
+/// that another program has taken are left out.
 ///
 /// # Errors
 /// If the kernel's list of sockets cannot be read.
 pub fn served() -> Result<Vec<String>, Error> {
     let list = fs::read_to_string(SOCKETS).map_err(Error::at(SOCKETS))?;
-    Ok(served_in(&list))
+    Ok(served_in(&list).into_iter().filter(|interface| is_served(interface)).collect())
 }
 
 /// The interfaces in the kernel's list. Its last column is the name, which begins with `@` if it is
@@ -241,6 +249,36 @@ fn served_in(list: &str) -> Vec<String> {
     let interfaces = names.filter_map(|name| name.strip_prefix('@')?.strip_prefix(NAME));
     let interfaces: BTreeSet<&str> = interfaces.collect();
     interfaces.into_iter().map(str::to_owned).collect()
+}
+
+/// A process that has the name of an interface's socket, as a reader finds it.
+enum Holder {
+    /// An access point, and a connection to it.
+    AccessPoint(UnixStream),
+    /// A program that may not be one, of the user of this number.
+    Stranger(u32),
+}
+
+impl Holder {
+    /// # Errors
+    /// If no process has the name, or it accepts no connections.
+    fn of(interface: &str) -> io::Result<Self> {
+        let kind = SocketType::STREAM;
+        let socket = socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
+        // A full queue, which any program can have, would keep a reader waiting for ever.
+        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(QUEUE_PATIENCE))?;
+        connect(&socket, &SocketAddrUnix::new_abstract_name(name(interface).as_bytes())?)?;
+        let user = peer_user(&socket)?;
+        Ok(match user == 0 || user == geteuid().as_raw() {
+            true => Self::AccessPoint(socket.into()),
+            false => Self::Stranger(user),
+        })
+    }
+}
+
+/// Whether an access point serves an interface in this network namespace.
+pub(crate) fn is_served(interface: &str) -> bool {
+    matches!(Holder::of(interface), Ok(Holder::AccessPoint(_)))
 }
 
 /// The error where another access point has the interface.
@@ -253,18 +291,25 @@ pub(crate) fn already_served(interface: &str) -> Error {
 pub(crate) struct StatusSocket(pub(crate) UnixListener);
 
 impl StatusSocket {
+    /// Opens it; `None` if a program that is no access point has taken its name.
+    ///
     /// # Errors
     /// If another access point has this interface.
-    pub(crate) fn open(interface: &str) -> Result<Self, Error> {
+    pub(crate) fn open(interface: &str) -> Result<Option<Self>, Error> {
         let opened = || -> io::Result<Self> {
-            let listener = UnixListener::bind_addr(&address(interface)?)?;
+            let address = SocketAddr::from_abstract_name(name(interface))?;
+            let listener = UnixListener::bind_addr(&address)?;
             listener.set_nonblocking(true)?;
             Ok(Self(listener))
         };
-        opened().map_err(|error| match error.kind() {
-            io::ErrorKind::AddrInUse => already_served(interface),
-            _ => Error::at("socket for the status")(error),
-        })
+        match opened() {
+            Ok(desk) => Ok(Some(desk)),
+            Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
+                Err(Error::at("socket for the status")(error))
+            }
+            Err(_) if is_served(interface) => Err(already_served(interface)),
+            Err(_) => Ok(None),
+        }
     }
 
     /// Answers the waiting requests, at most [`ANSWERS`]. A slow reader cannot delay the loop: the
@@ -292,7 +337,13 @@ impl StatusSocket {
 pub fn ask(interface: &str) -> Result<Status, Error> {
     let place = format!("interface `{interface}`: no `fairwave soc ap` answers there");
     let requested = || -> io::Result<Status> {
-        let socket = UnixStream::connect_addr(&address(interface)?)?;
+        let socket = match Holder::of(interface)? {
+            Holder::AccessPoint(socket) => socket,
+            Holder::Stranger(user) => {
+                let what = format!("a program of user {user} has taken the name of its socket");
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+            }
+        };
         socket.set_read_timeout(Some(PATIENCE))?;
         let mut text = String::new();
         socket.take(LONGEST).read_to_string(&mut text)?;
@@ -305,13 +356,20 @@ pub fn ask(interface: &str) -> Result<Status, Error> {
 mod tests {
     use super::*;
 
+    fn asker(interface: &str) -> UnixStream {
+        match Holder::of(interface).unwrap() {
+            Holder::AccessPoint(socket) => socket,
+            Holder::Stranger(user) => panic!("user {user}"),
+        }
+    }
+
     /// No reader is active while the access point answers, and the kernel's default buffer is 0.2
     /// MB.
     #[test]
     fn a_full_access_point_is_told_whole() {
         let interface = format!("test-{}", std::process::id());
-        let desk = StatusSocket::open(&interface).unwrap();
-        let mut asker = UnixStream::connect_addr(&address(&interface).unwrap()).unwrap();
+        let desk = StatusSocket::open(&interface).unwrap().expect("a name that nobody has");
+        let mut asker = asker(&interface);
         let view = StationView::new(Mac::local(1));
         let stations = (0..1024).map(|number| {
             let station = StationStatus {
@@ -338,9 +396,9 @@ mod tests {
     #[test]
     fn a_flood_of_requests_gets_a_few_answers_a_turn() {
         let interface = format!("flood-{}", std::process::id());
-        let desk = StatusSocket::open(&interface).unwrap();
+        let desk = StatusSocket::open(&interface).unwrap().expect("a name that nobody has");
         let asked = |_| {
-            let asker = UnixStream::connect_addr(&address(&interface).unwrap()).unwrap();
+            let asker = asker(&interface);
             asker.set_nonblocking(true).unwrap();
             asker
         };

@@ -11,7 +11,7 @@ use crate::plane::PlanePlan;
 use crate::report::words;
 use crate::source::{Fixed, FromFile, NoRadio, SnrSource, StationSource};
 use crate::station::{self, StationEvent, StationPlan};
-use crate::status::{Status, ask, served};
+use crate::status::{Status, ask, is_served, served};
 use crate::{AccessPointRadio, ActuatorPlan, Error, StationRadio};
 use fairwave_linux::{Discipline, KeeperCommand, ShaperPlan, Traffic, clock, max_stations};
 use fairwave_soc::pairing::Code;
@@ -371,7 +371,7 @@ fn own_view(ap: &Ap) -> Result<Box<dyn StationSource>, Error> {
 /// # Errors
 /// As [`access_point::run`], and if options contradict each other.
 pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<CommandResult, Error> {
-    if served().is_ok_and(|interfaces| interfaces.contains(&ap.interface)) {
+    if is_served(&ap.interface) {
         return Err(crate::status::already_served(&ap.interface));
     }
     if ap.plan {
