@@ -5,7 +5,7 @@ use crate::actuator::{Actuator, ActuatorPlan};
 use crate::airtime_effect::AirtimeMeter;
 use crate::effect::Meter;
 use crate::piggyback::Unloading;
-use crate::source::StationSource;
+use crate::source::{Observed, StationSource};
 use crate::status::{Effect, Status, StatusSocket};
 use crate::wait::wait_for;
 use fairwave_linux::Clock;
@@ -130,7 +130,7 @@ pub fn run(
             presence.check().map_err(broken)?;
             all.actuator.check().map_err(broken)?;
             unloading.as_mut().map_or(Ok(()), Unloading::check).map_err(broken)?;
-            all.see(now, radio.facts(), &mut receive);
+            all.see(now, radio.observe(), &mut receive);
             all.measure(now, &mut receive);
         }
         let (taken, is_empty) = all.take_reports(now).map_err(broken)?;
@@ -210,15 +210,14 @@ impl Loop {
     fn see(
         &mut self,
         now: Instant,
-        reported: Result<Vec<ApInput>, String>,
+        Observed { facts, trouble }: Observed,
         receive: &mut impl FnMut(AccessPointEvent),
     ) {
-        let trouble = reported.as_ref().err().cloned();
         if let (Some(why), true) = (&trouble, trouble != self.trouble) {
             receive(AccessPointEvent::Trouble(why.clone()));
         }
         self.trouble = trouble;
-        reported.into_iter().flatten().for_each(|fact| self.ap.handle(now, fact));
+        facts.into_iter().for_each(|fact| self.ap.handle(now, fact));
     }
 
     /// Asks again for changes that the kernel has refused, and measures the effect of weights. A

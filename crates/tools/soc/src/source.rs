@@ -32,14 +32,20 @@ pub trait SnrSource {
     fn sample(&mut self) -> Result<Option<Level>, String>;
 }
 
+/// Observations of an access point's stations.
+#[derive(Debug, Default)]
+pub struct Observed {
+    /// Changes since the last ones ([`ApInput::Joined`], [`ApInput::Left`]), and the present view
+    /// of each station ([`ApInput::Seen`]).
+    pub facts: Vec<ApInput>,
+    /// A description of what could not be read; the next time it may be.
+    pub trouble: Option<String>,
+}
+
 /// A source of an access point's view of its stations.
 pub trait StationSource {
-    /// Returns the changes since the last call ([`ApInput::Joined`], [`ApInput::Left`]), and the
-    /// present view of each station ([`ApInput::Seen`]).
-    ///
-    /// # Errors
-    /// A description of the failure; the next call may succeed.
-    fn facts(&mut self) -> Result<Vec<ApInput>, String>;
+    /// Observes the stations.
+    fn observe(&mut self) -> Observed;
 }
 
 /// A fixed level.
@@ -76,7 +82,7 @@ impl SnrSource for FromFile {
 pub struct NoRadio;
 
 impl StationSource for NoRadio {
-    fn facts(&mut self) -> Result<Vec<ApInput>, String> {
-        Ok(Vec::new())
+    fn observe(&mut self) -> Observed {
+        Observed::default()
     }
 }

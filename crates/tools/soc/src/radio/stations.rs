@@ -2,17 +2,18 @@
 //! each.
 //!
 //! The kernel's list of stations is read at each sample and is authoritative. Events report changes
-//! between two samples, such as a station that left and returned.
+//! between two samples, such as a station that left and returned. If the kernel had no room for
+//! some events, the time since the association shows that in the list.
 
 use super::Door;
 use crate::Error;
-use crate::source::StationSource;
+use crate::source::{Observed, StationSource};
 use fairwave_linux::radio::hostapd::{self, Control};
 use fairwave_linux::radio::{self, Events, Station};
 use fairwave_soc::{ApInput, StationView};
 use fairwave_units::{BitRate, Dbm, Duration};
 use fairwave_wire::ethernet::Mac;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -33,14 +34,31 @@ struct Hostapd {
     control: Option<Control>,
     /// Samples until a file that did not answer is tried again.
     rest: u32,
+    /// The error of the last attempt, until one succeeds.
+    trouble: Option<String>,
 }
 
+/// Lists in which lost events may show: the present one may be older than they are.
+const LISTS: u32 = 2;
 /// Samples between two attempts at one file, of which each may take seconds.
 const REST: u32 = 300;
 
 /// The stations that are present.
 #[derive(Default)]
-struct Present(BTreeSet<Mac>);
+struct Present {
+    /// Each with the seconds since its association in the last list.
+    stations: BTreeMap<Mac, Option<u32>>,
+    /// Number of the next lists that are compared with the last one, since events were lost.
+    compared: u32,
+}
+
+/// Changes that the kernel reports.
+#[derive(Default)]
+struct Changes {
+    all: Vec<Change>,
+    /// Whether it had no room for some.
+    has_lost: bool,
+}
 
 /// Arrival or departure of a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,51 +77,81 @@ impl AccessPointRadio {
         let Some(door) = Door::open(interface)? else { return Ok(None) };
         let events = Events::open();
         let events = events.map_err(Error::at(format!("events of interface `{interface}`")))?;
-        let hostapd = Hostapd { path: hostapd.to_owned(), tried: None, control: None, rest: 0 };
+        let hostapd = Hostapd {
+            path: hostapd.to_owned(),
+            tried: None,
+            control: None,
+            rest: 0,
+            trouble: None,
+        };
         Ok(Some(Self { door, events, hostapd, present: Present::default() }))
     }
 
     /// Departures at this interface. A station that the kernel reports as new has no keys yet, so
-    /// that its arrival is taken from hostapd or from the list of stations. If the kernel had no
-    /// room for some events, the next list replaces them.
-    fn read_changes(&self) -> io::Result<Vec<Change>> {
-        let change = |event: radio::Event| match event {
-            radio::Event::Left { interface, station } => {
-                (interface == self.door.index).then_some(Change::Went(station))
+    /// that its arrival is taken from hostapd or from the list of stations.
+    fn read_changes(&self) -> io::Result<Changes> {
+        let mut changes = Changes::default();
+        for event in self.events.take()? {
+            match event {
+                radio::Event::Left { interface, station } if interface == self.door.index => {
+                    changes.all.push(Change::Went(station));
+                }
+                radio::Event::Missed => changes.has_lost = true,
+                radio::Event::Left { .. }
+                | radio::Event::Joined { .. }
+                | radio::Event::Connected { .. }
+                | radio::Event::Roamed { .. }
+                | radio::Event::Disconnected { .. } => {}
             }
-            radio::Event::Joined { .. }
-            | radio::Event::Connected { .. }
-            | radio::Event::Roamed { .. }
-            | radio::Event::Disconnected { .. }
-            | radio::Event::Missed => None,
-        };
-        Ok(self.events.take()?.into_iter().filter_map(change).collect())
+        }
+        Ok(changes)
     }
-}
 
-impl StationSource for AccessPointRadio {
-    fn facts(&mut self) -> Result<Vec<ApInput>, String> {
+    /// The kernel's part, and the error of hostapd's: what the kernel reported is not lost with it.
+    fn facts(&mut self) -> Result<(Vec<ApInput>, Option<String>), String> {
         let noise = self.door.noise();
         // The list is read before the events: those are then never older than the previous list,
         // and may be newer than this one.
         let stations = self.door.radio.stations(self.door.index);
         let stations =
             stations.map_err(|why| format!("the radio does not tell of stations: {why}"))?;
-        let read_changes =
+        let mut changes =
             self.read_changes().map_err(|why| format!("events of the radio: {why}"))?;
-        let reported = self.hostapd.take()?;
-        Ok(self.present.facts(&stations, noise, read_changes.into_iter().chain(reported)))
+        changes.all.extend(self.hostapd.take());
+        let facts = self.present.facts(&stations, noise, changes);
+        Ok((facts, self.hostapd.trouble.clone()))
+    }
+}
+
+impl StationSource for AccessPointRadio {
+    fn observe(&mut self) -> Observed {
+        match self.facts() {
+            Ok((facts, trouble)) => Observed { facts, trouble },
+            Err(why) => Observed { facts: Vec::new(), trouble: Some(why) },
+        }
     }
 }
 
 impl Hostapd {
-    fn take(&mut self) -> Result<Vec<Change>, String> {
+    /// Changes since the last call. An error stays in [`Hostapd::trouble`].
+    fn take(&mut self) -> Vec<Change> {
+        match self.read() {
+            Ok(changes) => changes,
+            Err(why) => {
+                self.trouble = Some(why);
+                Vec::new()
+            }
+        }
+    }
+
+    fn read(&mut self) -> Result<Vec<Change>, String> {
         let place = self.path.display();
         let file = fs::metadata(&self.path).ok().map(|about| about.ino());
         let is_mute = file.is_some() && self.control.is_none();
         self.rest = self.rest.saturating_sub(1);
         if file != self.tried || (is_mute && self.rest == 0) {
             (self.tried, self.control, self.rest) = (file, None, REST);
+            self.trouble = None;
             let attached = file.map(|_| Control::attach(&self.path)).transpose();
             self.control = attached.map_err(|why| format!("hostapd at {place}: {why}"))?;
         }
@@ -131,27 +179,43 @@ impl Present {
         &mut self,
         stations: &[Station],
         noise: Option<Dbm>,
-        changes: impl Iterator<Item = Change>,
+        changes: Changes,
     ) -> Vec<ApInput> {
+        if changes.has_lost {
+            self.compared = LISTS;
+        }
+        let is_compared = self.compared > 0;
+        self.compared = self.compared.saturating_sub(1);
         // A station without agreed keys is ignored, so that strangers take up no memory.
         let ours = || stations.iter().filter(|station| station.is_authorized != Some(false));
         let listed: BTreeSet<Mac> = ours().map(|station| station.mac).collect();
-        let gone: Vec<Mac> = self.0.difference(&listed).copied().collect();
+        let gone: Vec<Mac> =
+            self.stations.keys().filter(|station| !listed.contains(*station)).copied().collect();
         let mut facts: Vec<ApInput> =
             gone.into_iter().filter_map(|station| self.change(Change::Went(station))).collect();
         for station in ours() {
+            let before = self.stations.get(&station.mac).copied().flatten();
+            let has_returned = before.zip(station.connected_s).is_some_and(|(was, is)| is < was);
+            if is_compared && has_returned {
+                facts.extend(self.change(Change::Went(station.mac)));
+            }
             facts.extend(self.change(Change::Came(station.mac)));
+            self.stations.insert(station.mac, station.connected_s);
             facts.push(ApInput::Seen(view(station, noise)));
         }
-        facts.extend(changes.filter_map(|change| self.change(change)));
+        facts.extend(changes.all.into_iter().filter_map(|change| self.change(change)));
         facts
     }
 
     /// The observation, if the change is new.
     fn change(&mut self, change: Change) -> Option<ApInput> {
         match change {
-            Change::Came(station) => self.0.insert(station).then_some(ApInput::Joined(station)),
-            Change::Went(station) => self.0.remove(&station).then_some(ApInput::Left(station)),
+            Change::Came(station) if self.stations.contains_key(&station) => None,
+            Change::Came(station) => {
+                self.stations.insert(station, None);
+                Some(ApInput::Joined(station))
+            }
+            Change::Went(station) => self.stations.remove(&station).map(|_| ApInput::Left(station)),
         }
     }
 }
@@ -190,7 +254,11 @@ mod tests {
 
     /// Arrivals and departures, in order.
     fn pending(present: &mut Present, listed: &[Station], changes: &[Change]) -> Vec<Change> {
-        let facts = present.facts(listed, None, changes.iter().copied());
+        pending_of(present, listed, Changes { all: changes.to_vec(), has_lost: false })
+    }
+
+    fn pending_of(present: &mut Present, listed: &[Station], changes: Changes) -> Vec<Change> {
+        let facts = present.facts(listed, None, changes);
         let pending = |fact: &ApInput| match fact {
             ApInput::Joined(station) => Some(Change::Came(*station)),
             ApInput::Left(station) => Some(Change::Went(*station)),
@@ -225,11 +293,30 @@ mod tests {
         assert_eq!(pending(&mut present, &[], &[Change::Went(A)]), []);
     }
 
+    /// B's events were lost, and so was A's departure after this list. A's driver reports no times.
+    #[test]
+    fn who_left_and_returned_unseen_is_known_by_the_time_since_the_association() {
+        let mut present = Present::default();
+        let at = |mac, connected_s| Station { connected_s, ..seen(mac) };
+        let lost = || Changes { all: Vec::new(), has_lost: true };
+        let before = [at(A, Some(70)), at(B, Some(80))];
+        pending(&mut present, &before, &[]);
+        let list = [at(A, Some(71)), at(B, Some(0))];
+        let returned = |mac| [Change::Went(mac), Change::Came(mac)];
+        assert_eq!(pending_of(&mut present, &list, lost()), returned(B));
+        assert_eq!(pending(&mut present, &[at(A, Some(0)), at(B, Some(1))], &[]), returned(A));
+        // With events a departure is in them, behind the list.
+        let again = [at(A, Some(0)), at(B, Some(0))];
+        assert_eq!(pending(&mut present, &again, &[Change::Went(B)]), [Change::Went(B)]);
+        assert_eq!(pending_of(&mut present, &[at(A, None)], lost()), []);
+    }
+
     #[test]
     fn a_station_without_keys_is_not_there() {
         let mut present = Present::default();
         let unknown = Station { is_authorized: Some(false), ..seen(A) };
-        assert_eq!(present.facts(std::slice::from_ref(&unknown), None, std::iter::empty()), []);
+        let none = Changes::default();
+        assert_eq!(present.facts(std::slice::from_ref(&unknown), None, none), []);
         let untold = Station { is_authorized: None, ..seen(B) };
         assert_eq!(pending(&mut present, &[unknown, untold], &[]), [Change::Came(B)]);
     }
@@ -268,8 +355,9 @@ mod tests {
     fn a_hostapd_that_starts_anew_is_heard_again() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("wlan0");
-        let mut hostapd = Hostapd { path: path.clone(), tried: None, control: None, rest: 0 };
-        assert_eq!(hostapd.take(), Ok(Vec::new()));
+        let (tried, control) = (None, None);
+        let mut hostapd = Hostapd { path: path.clone(), tried, control, rest: 0, trouble: None };
+        assert_eq!((hostapd.take(), &hostapd.trouble), (Vec::new(), &None));
         for _ in 0..2 {
             let server = UnixDatagram::bind(&path).unwrap();
             let speaker = std::thread::spawn(move || {
@@ -278,20 +366,27 @@ mod tests {
                     server.send_to_addr(text.as_bytes(), &from).unwrap();
                 }
             });
-            let first = hostapd.take().unwrap();
+            let first = hostapd.take();
             speaker.join().unwrap();
-            let all = [first, hostapd.take().unwrap()].concat();
+            let all = [first, hostapd.take()].concat();
             assert_eq!(all, [Change::Came(A)]);
             // Some file systems reuse the inode of a deleted file at once.
             fs::rename(&path, place.path().join(format!("old{}", all.len()))).unwrap();
-            assert_eq!(hostapd.take(), Ok(Vec::new()));
+            assert_eq!((hostapd.take(), &hostapd.trouble), (Vec::new(), &None));
         }
         fs::write(&path, "no socket").unwrap();
-        let error = hostapd.take().unwrap_err();
+        let mut read = || {
+            assert_eq!(hostapd.take(), []);
+            hostapd.trouble.clone().unwrap()
+        };
+        let error = read();
         assert!(error.contains("wlan0: "), "{error}");
-        // A file that does not answer rests for a while.
-        assert_eq!(hostapd.take(), Ok(Vec::new()));
+        // A file that does not answer rests for a while, in which its error is no new one.
+        assert_eq!(read(), error);
         hostapd.rest = 1;
-        assert_eq!(hostapd.take(), Err(error));
+        let read = (hostapd.take(), hostapd.trouble.clone());
+        assert_eq!((read, hostapd.rest), ((Vec::new(), Some(error)), REST));
+        fs::remove_file(&path).unwrap();
+        assert_eq!((hostapd.take(), &hostapd.trouble), (Vec::new(), &None));
     }
 }
