@@ -32,7 +32,10 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
 /// reply.
 const PINGS: usize = 8;
 const PING: Duration = Duration::from_secs(1);
-/// Period of the pings while the host waits for others.
+/// Number of flows that are opened side by side: one after the other, many flows of a long path
+/// would take longer than the server waits, and all at once would fill its queue.
+const SIDE_BY_SIDE: usize = 8;
+/// Period of the pings while the host waits for others, or opens flows.
 const PULSE: Duration = Duration::from_secs(3);
 /// Time after the end of an interval at which all flows have sampled their paths.
 const SAMPLED: Duration = Duration::from_millis(100);
@@ -178,6 +181,39 @@ struct Host<'a> {
     found: Measured,
 }
 
+const fn is_up(traffic: &Traffic, flow: u16) -> bool {
+    traffic.up && flow < traffic.parallel
+}
+
+fn open(server: SocketAddr, label: FlowLabel, key: &Key, traffic: &Traffic) -> io::Result<End> {
+    if let Protocol::Udp { .. } = traffic.protocol {
+        let datagrams = Datagrams::open(server, label, key.clone())?;
+        return Ok(End::Datagrams(Box::new(datagrams)));
+    }
+    let mut stream = TcpStream::connect_timeout(&server, PATIENCE)?;
+    stream.write_all(&Opening::Flow(label).write(key))?;
+    let algorithm = prepare(&stream, &traffic.protocol, is_up(traffic, label.flow))?;
+    Ok(End::Stream(stream, algorithm))
+}
+
+/// Opens flows, each on a thread of its own. Returns them in the same order.
+///
+/// # Errors
+/// The first error in this order.
+fn side_by_side<T: Send>(
+    flows: &[u16],
+    open: impl Fn(u16) -> io::Result<T> + Sync,
+) -> io::Result<Vec<T>> {
+    let open = &open;
+    std::thread::scope(|scope| {
+        let begun: Vec<_> = flows.iter().map(|flow| scope.spawn(move || open(*flow))).collect();
+        let ended = begun
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        ended.collect()
+    })
+}
+
 impl<'a> Host<'a> {
     fn connect(request: &'a Request, stop: &'a AtomicBool) -> Result<Self, Error> {
         if let Protocol::Tcp { algorithm: Some(algorithm), .. } = &request.traffic.protocol
@@ -317,11 +353,21 @@ impl<'a> Host<'a> {
             None => requested,
         };
         let directions = u16::from(self.traffic.up) + u16::from(self.traffic.down);
-        let server = self.request.server;
-        let open = |flow| self.open(FlowLabel { session: self.session, repetition, flow });
-        let ends: io::Result<Vec<End>> =
-            (0..self.traffic.parallel * directions).map(open).collect();
-        self.ends = ends.map_err(|cause| Error::Flow { server, cause })?;
+        let flows: Vec<u16> = (0..self.traffic.parallel * directions).collect();
+        let (server, mut pinged) = (self.request.server, self.clock.now());
+        let mut ends = Vec::with_capacity(flows.len());
+        for some in flows.chunks(SIDE_BY_SIDE) {
+            if self.clock.now().since(pinged) > PULSE {
+                pinged = self.clock.now();
+                self.say(&ToServer::Ping { sent_ns: pinged.as_nanos() })?;
+            }
+            let (key, traffic, session) = (&self.key, &self.traffic, self.session);
+            let opened = side_by_side(some, |flow| {
+                open(server, FlowLabel { session, repetition, flow }, key, traffic)
+            });
+            ends.extend(opened.map_err(|cause| Error::Flow { server, cause })?);
+        }
+        self.ends = ends;
         let rtt_ns = self.learn_time()?;
         self.say(&ToServer::Ready { clock_error_ns: self.clock_error_ns, rtt_ns })
     }
@@ -329,23 +375,6 @@ impl<'a> Host<'a> {
     /// Number of the repetition, from 0, without those of one flow alone.
     const fn number(&self) -> u16 {
         self.repetition.saturating_sub(self.alone)
-    }
-
-    const fn is_up(&self, flow: u16) -> bool {
-        self.traffic.up && flow < self.traffic.parallel
-    }
-
-    fn open(&self, label: FlowLabel) -> io::Result<End> {
-        let server = self.request.server;
-        if let Protocol::Udp { .. } = self.traffic.protocol {
-            let datagrams = Datagrams::open(server, label, self.key.clone())?;
-            return Ok(End::Datagrams(Box::new(datagrams)));
-        }
-        let mut stream = TcpStream::connect_timeout(&server, PATIENCE)?;
-        stream.write_all(&Opening::Flow(label).write(&self.key))?;
-        let is_sender = self.is_up(label.flow);
-        let algorithm = prepare(&stream, &self.traffic.protocol, is_sender)?;
-        Ok(End::Stream(stream, algorithm))
     }
 
     /// Measures the offset of the server's clock. Returns the fastest round-trip time in
@@ -404,7 +433,9 @@ impl<'a> Host<'a> {
         let counters: Vec<Arc<Counter>> = ends
             .into_iter()
             .zip(0..)
-            .map(|(end, flow)| start(end, self.is_up(flow), &self.traffic.protocol, window))
+            .map(|(end, flow)| {
+                start(end, is_up(&self.traffic, flow), &self.traffic.protocol, window)
+            })
             .collect();
         let mut shown = 0;
         while shown < window.bins as usize {
@@ -540,5 +571,28 @@ fn start(end: End, is_up: bool, protocol: &Protocol, window: Window) -> Arc<Coun
             counter
         }
         (End::Datagrams(_), Protocol::Tcp { .. }) => unreachable!("opened for this protocol"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+
+    /// Each waits until all of them have begun.
+    #[test]
+    fn flows_are_opened_side_by_side_and_keep_their_order() {
+        let (flows, barrier) = ([5, 6, 7, 8], Barrier::new(4));
+        let opened = side_by_side(&flows, |flow| {
+            barrier.wait();
+            Ok(flow)
+        });
+        assert_eq!(opened.expect("none fails"), flows);
+        let refused = side_by_side(&flows, |flow| match flow {
+            5 | 8 => Ok(()),
+            6 => Err(ErrorKind::TimedOut.into()),
+            _ => Err(ErrorKind::ConnectionRefused.into()),
+        });
+        assert_eq!(refused.map_err(|error| error.kind()), Err(ErrorKind::TimedOut));
     }
 }
