@@ -6,13 +6,23 @@ use netlink_packet_core::{
     DecodeError, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader,
     NetlinkMessage, NetlinkPayload, NetlinkSerializable,
 };
-use rustix::net::netlink::{GENERIC, SocketAddrNetlink};
+use nix::sys::socket::{setsockopt, sockopt::SetStruct};
+use rustix::net::netlink::GENERIC;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, getsockname, recv, send,
-    socket_with,
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
 };
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+#[derive(Clone, Copy, Debug)]
+struct AddMembership;
+nix::setsockopt_impl!(
+    AddMembership,
+    libc::SOL_NETLINK,
+    libc::NETLINK_ADD_MEMBERSHIP,
+    u32,
+    SetStruct<'_, u32>
+);
 
 /// Bytes of one read: the kernel's dumps come in pieces of at most 32 KiB.
 const READ: usize = 32 * 1024;
@@ -110,18 +120,13 @@ impl Generic {
     ///
     /// # Errors
     ///
-    /// If the family has no such group, or its number does not fit into the bits by which a
-    /// socket joins groups when it is bound.
+    /// If the family has no such group, or the kernel refuses.
     pub(super) fn join(&mut self, name: &str) -> io::Result<()> {
         let found = self.groups.iter().find(|(known, _)| known == name);
-        let number = found.map_or(0, |(_, number)| *number);
-        let bit = number.checked_sub(1).and_then(|place| 1_u32.checked_shl(place));
-        let bit =
-            bit.ok_or_else(|| io::Error::other(format!("group {name} is number {number}")))?;
-        // The first request gave the socket a port, which a later bind must name.
-        let own = SocketAddrNetlink::try_from(getsockname(&self.socket)?)?;
-        bind(&self.socket, &SocketAddrNetlink::new(own.pid(), bit))?;
-        Ok(())
+        let none = || io::Error::other(format!("there is no group {name}"));
+        let (_, number) = found.ok_or_else(none)?;
+        // By its number: a bind has bits for the first 32 of all families alone.
+        Ok(setsockopt(&self.socket, AddMembership, number)?)
     }
 
     /// Asks for one thing, or to do it.
@@ -218,4 +223,23 @@ pub(super) fn messages(bytes: &[u8]) -> io::Result<Vec<NetlinkMessage<Message>>>
         found.push(message);
     }
     Ok(found)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may fail")]
+mod tests {
+    use crate::radio::generic::Generic;
+
+    /// Groups are numbered over all families. Whether there is such a one depends on the machine.
+    #[test]
+    fn a_group_above_32_is_the_kernels_to_refuse() {
+        let mut generic = Generic::open("nlctrl").unwrap();
+        generic.join("notify").unwrap();
+        generic.groups.push(("far".to_owned(), 33));
+        if let Err(error) = generic.join("far") {
+            assert_eq!(error.raw_os_error(), Some(libc::EINVAL), "{error}");
+        }
+        let error = generic.join("none").unwrap_err();
+        assert_eq!(error.to_string(), "there is no group none");
+    }
 }
