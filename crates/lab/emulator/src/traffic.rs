@@ -25,6 +25,7 @@ mod shared;
 mod socket;
 mod spec;
 mod stamp;
+mod target;
 
 pub use carrier::KernelFlow;
 pub use error::{Error, Failure};

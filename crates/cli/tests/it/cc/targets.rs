@@ -47,3 +47,38 @@ $F cc unload --all
     let (capped, free) = (rate("capped"), rate("free"));
     assert!(capped < 4.5e6 && free > capped, "with a cap {capped}, without {free}");
 }
+
+/// The connection of the flow is in a namespace of the emulation.
+#[test]
+fn a_flow_of_an_emulation_has_its_target_while_it_runs() {
+    let Some(_lock) = may_load() else { return };
+    let mut shell = Shell::start(
+        r#"
+cat > av.toml <<'END'
+duration = "2 s"
+node = [{ name = "a", kind = "host" }, { name = "b", kind = "host" }]
+link = [{ ends = ["a", "b"], rate = "10 Mbps", delay = "10 ms" }]
+[[flow]]
+name = "up"
+from = "a"
+to = "b"
+congestion_control = "tcp-av"
+av = { target = "3 Mbps" }
+[emulate]
+kernel_flows = ["up"]
+lateness_limit = "1 s"
+END
+has_target() { $F cc target > during; has '^ *socket:.* 3\.000' during; }
+$F emulate av.toml --quiet > refused 2>&1 && exit 1
+$F cc load fw_tcp_av
+$F emulate av.toml --quiet > report & run=$!
+await has_target
+wait $run || [ $? = 4 ]
+$F cc target > after
+$F cc unload --all
+"#,
+    );
+    shell.leaves_nothing();
+    assert!(shell.file("refused").contains("fw_tcp_av"), "{}", shell.file("refused"));
+    assert!(!shell.file("after").contains("3.000"), "{}", shell.file("after"));
+}

@@ -1,6 +1,7 @@
 //! Keys of a scenario that cannot act on sockets.
 
 use crate::emulation::links;
+use fairwave_cc::{Fraction, TcpAvConfig};
 use fairwave_scenario::{Away, Emulate, Scenario, Tcp, Transport};
 use fairwave_shake_host::Mode;
 use fairwave_shake_host::endpoint::max_mss;
@@ -99,25 +100,50 @@ fn cannot(flow: &str, key: &str, why: &str) -> String {
     format!("{flow}: {key} cannot act on sockets: {why}")
 }
 
-/// Warnings about keys of TCP flows that the kernel's TCP does not take, one for each table of
-/// flows. `ids` are the flows on sockets.
+/// Warnings about keys of TCP flows that the kernel's TCP does not take, for each table of flows.
+/// `ids` are the flows on sockets.
 fn of_tcp(scenario: &Scenario, world: &World, ids: &[FlowId]) -> Vec<String> {
     let on_sockets: BTreeSet<&str> =
         ids.iter().map(|id| &*world.flows[id.0 as usize].name).collect();
     let sysctls = scenario.emulation().sysctls;
-    let warning = |(table, flow): (usize, &fairwave_scenario::Flow)| {
-        let Transport::Tcp(tcp) = &flow.transport else { return None };
-        let keys = without_effect(tcp, &sysctls);
+    let warnings = |(table, flow): (usize, &fairwave_scenario::Flow)| {
+        let Transport::Tcp(tcp) = &flow.transport else { return Vec::new() };
         let names = scenario.flows_of(table);
-        let is_warned = !keys.is_empty() && names.iter().any(|name| on_sockets.contains(&**name));
-        let why = "the kernel's TCP has its own settings (emulate.sysctls)";
-        is_warned.then(|| cannot(&flow.name, &keys.join(", "), why))
+        if !names.iter().any(|name| on_sockets.contains(&**name)) {
+            return Vec::new();
+        }
+        let kinds = [
+            (without_effect(tcp, &sysctls), OF_KERNEL),
+            (parameters(&tcp.config().av).map(|key| format!("av.{key}")).collect(), OF_PROGRAM),
+        ];
+        let kinds = kinds.into_iter().filter(|(keys, _)| !keys.is_empty());
+        kinds.map(|(keys, why)| cannot(&flow.name, &keys.join(", "), why)).collect()
     };
-    scenario.flow.iter().enumerate().filter_map(warning).collect()
+    scenario.flow.iter().enumerate().flat_map(warnings).collect()
 }
 
+/// Parameters of TCP-AV that differ from those that its program in the kernel has.
+fn parameters(av: &TcpAvConfig) -> impl Iterator<Item = &'static str> {
+    let fixed = TcpAvConfig::DEFAULT;
+    // A scenario's fractions have another denominator.
+    let differ = |a: Fraction, b: Fraction| {
+        u64::from(a.num) * u64::from(b.den) != u64::from(b.num) * u64::from(a.den)
+    };
+    let parameters = [
+        ("margin", differ(av.margin, fixed.margin)),
+        ("horizon", av.horizon != fixed.horizon),
+        ("catch_up", av.catch_up != fixed.catch_up),
+        ("most", differ(av.most, fixed.most)),
+        ("severe_loss", differ(av.severe, fixed.severe)),
+    ];
+    parameters.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key)
+}
+
+const OF_KERNEL: &str = "the kernel's TCP has its own settings (emulate.sysctls)";
+const OF_PROGRAM: &str = "fw_tcp_av has a target, a cap and a floor";
+
 /// The keys that were set, and neither act nor describe the kernel.
-fn without_effect(tcp: &Tcp, sysctls: &[String]) -> Vec<&'static str> {
+fn without_effect(tcp: &Tcp, sysctls: &[String]) -> Vec<String> {
     let is_foreign = |stack: &str| stack != "default" && stack != KERNELS_STACK;
     let stacks = [
         ("stack", is_foreign(&tcp.stack)),
@@ -133,7 +159,7 @@ fn without_effect(tcp: &Tcp, sysctls: &[String]) -> Vec<&'static str> {
     let own = own.filter(|key| !OPTIONS_OF_SOCKETS.contains(key) && !is_set(key));
     let own = own.filter(|key| *key != "delayed_ack" || !is_usual);
     let stacks = stacks.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key);
-    stacks.chain(own).collect()
+    stacks.chain(own).map(str::to_owned).collect()
 }
 
 /// The stack that describes the kernel.
@@ -180,6 +206,17 @@ mod tests {
         assert_eq!(warnings(inert, ""), expected(keys));
         let sysctls = "sysctls = [\"net.ipv4.tcp_ecn = 1\"]";
         assert_eq!(warnings("ecn = true\nsack = false", sysctls), expected("sack"));
+    }
+
+    #[test]
+    fn parameters_of_a_target_that_the_kernels_program_does_not_take_are_named() {
+        let av = |keys: &str| {
+            format!("congestion_control = \"tcp-av\"\nav = {{ target = \"5 Mbps\"{keys} }}")
+        };
+        assert_eq!(warnings(&av(", cap_to_target = true, floor_at_reno = true"), ""), [""; 0]);
+        let expected = "up: av.margin, av.most cannot act on sockets: fw_tcp_av has a target, a \
+                        cap and a floor";
+        assert_eq!(warnings(&av(", margin = 1.1, most = 3.0"), ""), [expected]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::carrier::{Carrier, Common, Host, KernelFlow, Role};
 use super::socket::{Sockets, peer};
 use super::spec::{Load, Spec, Writes};
+use super::target::Target;
 use core::iter::Peekable;
 use core::time;
 use fairwave_linux::tcp_info::{TcpInfo, Version};
@@ -107,6 +108,8 @@ pub(super) struct ConnectionFlow {
     /// Answer of the proxy so far.
     answer: Vec<u8>,
     source: Option<OwnedFd>,
+    /// Target rate of the source's socket, as long as that exists.
+    target: Option<Target>,
     /// Events of the source that epoll reports.
     asked: EventFlags,
     listener: Option<OwnedFd>,
@@ -120,7 +123,7 @@ impl ConnectionFlow {
         let Load::Connection(connection) = &spec.load else { unreachable!("it has no connection") };
         let writes = &connection.writes;
         let size = if let Writes::Bulk(size) = writes { *size } else { None };
-        let Sockets { source, sink, source_address, sink_address } = sockets;
+        let Sockets { source, sink, source_address, sink_address, target } = sockets;
         Self {
             size,
             acks_at_once: connection.acks_at_once,
@@ -133,6 +136,7 @@ impl ConnectionFlow {
             again: None,
             answer: Vec::new(),
             source: Some(source),
+            target,
             asked: EventFlags::empty(),
             listener: Some(sink),
             sink: None,
@@ -448,6 +452,7 @@ impl Carrier for ConnectionFlow {
         self.phase = Phase::Ended;
         let sockets = [self.source.take(), self.listener.take(), self.sink.take()];
         sockets.into_iter().flatten().for_each(reset);
+        self.target = None;
     }
 
     fn fill(&self, _: &mut KernelFlow) {}

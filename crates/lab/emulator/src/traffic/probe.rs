@@ -129,7 +129,7 @@ impl<M: Datagrams> End<M> {
 impl ProbeSession {
     pub(super) fn new(sockets: Sockets, spec: Spec) -> Self {
         let Load::Probe(probe) = &spec.load else { unreachable!("it is no probe") };
-        let Sockets { source, sink, source_address, sink_address } = sockets;
+        let Sockets { source, sink, source_address, sink_address, .. } = sockets;
         let (sender, receiver) = probe.flow.ends(probe.seed, &spec.name, sink_address);
         Self {
             source: End::new(sender, source, sink_address),

@@ -3,6 +3,7 @@
 use super::error::Error;
 use super::place::Place;
 use super::spec::{Connection, Load, Spec};
+use super::target::Target;
 use fairwave_trace::NodeId;
 use nix::sys::socket::{setsockopt, sockopt};
 use rustix::fd::OwnedFd;
@@ -53,6 +54,8 @@ pub(super) struct Sockets {
     pub(super) source_address: SocketAddr,
     /// The address of the sink; the kernel may have chosen its port.
     pub(super) sink_address: SocketAddr,
+    /// Target rate of the source's socket, if it has one.
+    pub(super) target: Option<Target>,
 }
 
 /// A failed step, and its error.
@@ -89,7 +92,8 @@ impl Sockets {
         };
         let (sink, sink_address) = open(spec.sink, true)?;
         let (source, source_address) = open(spec.source, false)?;
-        Ok(Self { source, sink, source_address, sink_address })
+        let target = attempt("set its target", Target::set(&source, connection))?;
+        Ok(Self { source, sink, source_address, sink_address, target })
     }
 
     fn of_datagrams(
@@ -107,7 +111,7 @@ impl Sockets {
         // Both sockets are connected, so that the kernel drops datagrams from other senders.
         attempt("connect", connect(&source, &sink_address))?;
         attempt("connect", connect(&sink, &source_address))?;
-        Ok(Self { source, sink, source_address, sink_address })
+        Ok(Self { source, sink, source_address, sink_address, target: None })
     }
 }
 

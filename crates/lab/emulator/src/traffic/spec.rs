@@ -3,7 +3,7 @@
 use super::place::Place;
 use super::shared::Shared;
 use crate::address;
-use fairwave_cc::AckLossOptions;
+use fairwave_cc::{AckLossOptions, TcpAvConfig};
 use fairwave_dot11::AccessCategory;
 use fairwave_sim::ports;
 use fairwave_sim::world::{
@@ -60,6 +60,9 @@ pub struct Connection {
     pub is_multipath: bool,
     /// Name of the congestion control algorithm at both ends in the kernel; at most 15 bytes.
     pub congestion_control: String,
+    /// Target of [`TCP_AV`], and its options. Without a target, and with another algorithm, they
+    /// have no effect.
+    pub av: TcpAvConfig,
     /// Maximum segment size in bytes, without options; `None` derives it from the MTU.
     pub mss: Option<u16>,
     /// Send buffer in bytes; `None` lets the kernel size it as the window grows.
@@ -261,6 +264,7 @@ fn connection(tcp: &TcpFlow, random: impl Fn() -> Stream) -> Connection {
         through: None,
         is_multipath: false,
         congestion_control: kernel_name(tcp.congestion_control.name()).to_owned(),
+        av: sender.av,
         mss: Some(sender.mss),
         send_buffer: fixed(sender.send_buffer, sender.send_buffer_max),
         receive_buffer: fixed(receiver.receive_buffer, receiver.receive_buffer_max),
@@ -287,6 +291,7 @@ fn multipath(shake: &ShakeFlow) -> Result<Connection, &'static str> {
         through: None,
         is_multipath: shake.paths.len() > 1,
         congestion_control: "reno".to_owned(),
+        av: TcpAvConfig::DEFAULT,
         mss: None,
         send_buffer: Some(shake.config.send_buffer),
         receive_buffer: Some(shake.config.receive_buffer),
@@ -305,6 +310,8 @@ const UNMARKED: &str = "its datagrams bear no code point, and it has an access c
 const PROXY_PORT: u16 = 1080;
 /// The algorithm of [`fairwave_sim`] with a target rate.
 const AIMING: &str = "tcp-av";
+/// The same in the kernel.
+pub(super) const TCP_AV: &str = "fw_tcp_av";
 
 /// The algorithm of SHAKE in which the window of each path grows as Reno's does.
 const UNCOUPLED: &str = "uncoupled";
@@ -321,7 +328,7 @@ const NAMES: [(&str, &str); 9] = [
     ("ack-loss-literal+reno", "fw_literal_reno"),
     ("ack-loss-literal+cubic", "fw_literal_cubi"),
     ("ack-loss-literal+compound", "fw_literal_comp"),
-    ("tcp-av", "fw_tcp_av"),
+    (AIMING, TCP_AV),
 ];
 
 /// The kernel's name of an algorithm of [`fairwave_sim`].

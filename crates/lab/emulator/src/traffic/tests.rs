@@ -1,6 +1,7 @@
 //! Peers that do not behave.
 
 use super::*;
+use fairwave_cc::TcpAvConfig;
 use fairwave_trace::{FlowId, NodeId};
 use fairwave_units::{Bytes, Duration};
 use std::io::Read;
@@ -31,6 +32,7 @@ fn spec(size: Option<u64>) -> Spec {
             through: None,
             is_multipath: false,
             congestion_control: "reno".to_owned(),
+            av: TcpAvConfig::DEFAULT,
             mss: None,
             send_buffer: Some(1 << 20),
             receive_buffer: Some(1 << 20),

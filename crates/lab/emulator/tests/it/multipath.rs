@@ -1,6 +1,7 @@
 //! A flow over the kernel's MPTCP (RFC 8684) on the loopback interface: one path.
 
 use crate::traffic::{UNTIL_DONE, V4, only, run, spec};
+use fairwave_cc::TcpAvConfig;
 use fairwave_emulator::traffic::{Connection, Load, Writes};
 use fairwave_units::Bytes;
 use std::fs;
@@ -28,6 +29,7 @@ fn a_transfer_over_mptcp_arrives_whole() {
         through: None,
         is_multipath: true,
         congestion_control: "reno".to_owned(),
+        av: TcpAvConfig::DEFAULT,
         mss: None,
         send_buffer: None,
         receive_buffer: None,

@@ -1,6 +1,7 @@
 //! Flows over the loopback interface of the namespace that the tests run in.
 
 use crate::common::{SERVER, STATION, cell};
+use fairwave_cc::TcpAvConfig;
 use fairwave_dot11::AccessCategory;
 use fairwave_emulator::address;
 use fairwave_emulator::agreement::{Agreement, Tolerance, simulate};
@@ -50,6 +51,7 @@ fn connection(algorithm: &str, writes: Writes) -> Load {
         through: None,
         is_multipath: false,
         congestion_control: algorithm.to_owned(),
+        av: TcpAvConfig::DEFAULT,
         mss: Some(1460),
         send_buffer: None,
         receive_buffer: None,
@@ -384,6 +386,18 @@ fn a_flow_of_a_world_has_its_addresses_class_and_law_on_sockets() {
     assert!(matches!(connection.writes, Writes::Bulk(Some(Bytes(100_000)))));
     assert!(!connection.acks_at_once, "the stack delays ACKs");
     assert_eq!(connection.send_buffer, Some(4 << 20), "the stack has buffers of a fixed size");
+}
+
+#[test]
+fn a_flow_of_a_world_has_its_target_on_sockets() {
+    let mut world = speech_and_transfer();
+    let target = Some(BitRate::mbps(5));
+    let Traffic::Tcp(transfer) = &mut world.flows[1].traffic else { panic!("it is of TCP") };
+    transfer.congestion_control = "tcp-av".into();
+    transfer.sender.av.target = target;
+    let spec = Spec::of(&world, FlowId(1), ShakeBy::Fairwave, |node| address::v4(node).into());
+    let Load::Connection(connection) = spec.expect("TCP can").load else { panic!("a connection") };
+    assert_eq!((&*connection.congestion_control, connection.av.target), ("fw_tcp_av", target));
 }
 
 #[test]
