@@ -2,13 +2,13 @@
 
 use crate::emulation::links;
 use fairwave_cc::{Fraction, TcpAvConfig};
-use fairwave_scenario::{Away, Emulate, Scenario, Tcp, Transport};
+use fairwave_scenario::{Away, Emulate, Proxy, Scenario, Tcp, Transport};
 use fairwave_shake_host::Mode;
 use fairwave_shake_host::endpoint::max_mss;
-use fairwave_sim::world::{DccpFlow, Flow, ShakeFormat, Traffic, World};
+use fairwave_sim::world::{self, DccpFlow, Flow, Opening, ShakeFormat, Traffic, World};
 use fairwave_trace::FlowId;
 use fairwave_units::Duration;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Warnings about keys of the flows of `scenario` on sockets that have no effect there.
 pub(crate) fn settings(scenario: &Scenario) -> Vec<String> {
@@ -100,21 +100,24 @@ fn cannot(flow: &str, key: &str, why: &str) -> String {
     format!("{flow}: {key} cannot act on sockets: {why}")
 }
 
-/// Warnings about keys of TCP flows that the kernel's TCP does not take, for each table of flows.
-/// `ids` are the flows on sockets.
+/// Warnings about keys of TCP flows and their proxies that the kernel's TCP and `fairwave proxy` do
+/// not take, for each table of flows. `ids` are the flows on sockets.
 fn of_tcp(scenario: &Scenario, world: &World, ids: &[FlowId]) -> Vec<String> {
-    let on_sockets: BTreeSet<&str> =
-        ids.iter().map(|id| &*world.flows[id.0 as usize].name).collect();
+    let flow = |id: &FlowId| &world.flows[id.0 as usize];
+    let on_sockets: BTreeMap<&str, &Flow> =
+        ids.iter().map(flow).map(|flow| (&*flow.name, flow)).collect();
     let sysctls = scenario.emulation().sysctls;
     let warnings = |(table, flow): (usize, &fairwave_scenario::Flow)| {
         let Transport::Tcp(tcp) = &flow.transport else { return Vec::new() };
         let names = scenario.flows_of(table);
-        if !names.iter().any(|name| on_sockets.contains(&**name)) {
+        let Some(first) = names.iter().find_map(|name| on_sockets.get(&**name)) else {
             return Vec::new();
-        }
+        };
+        let proxies = tcp.proxy.as_deref().zip(first.proxy.as_ref());
         let kinds = [
             (without_effect(tcp, &sysctls), OF_KERNEL),
             (parameters(&tcp.config().av).map(|key| format!("av.{key}")).collect(), OF_PROGRAM),
+            (proxies.map_or_else(Vec::new, |(proxy, world)| of_proxy(proxy, world)), OF_PROXY),
         ];
         let kinds = kinds.into_iter().filter(|(keys, _)| !keys.is_empty());
         kinds.map(|(keys, why)| cannot(&flow.name, &keys.join(", "), why)).collect()
@@ -139,12 +142,32 @@ fn parameters(av: &TcpAvConfig) -> impl Iterator<Item = &'static str> {
     parameters.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key)
 }
 
+/// Keys of a proxy with values that `fairwave proxy` does not have.
+fn of_proxy(given: &Proxy, proxy: &world::Proxy) -> Vec<String> {
+    let av = &proxy.far.av;
+    let is_aimed = av.target.is_some();
+    let keys = [
+        ("stack", is_foreign(&given.stack)),
+        ("buffer", given.buffer != USUAL_BUFFER),
+        ("opening", proxy.opening != Opening::AfterFar),
+        ("av.cap_to_target", av.cap_to_target),
+        ("av.floor_at_reno = false", is_aimed && !av.floor_at_reno),
+    ];
+    let keys = keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned());
+    keys.chain(parameters(av).map(|key| format!("av.{key}")))
+        .map(|key| format!("proxy.{key}"))
+        .collect()
+}
+
+/// Buffer of a scenario's proxy unless it sets another.
+const USUAL_BUFFER: u32 = 64 << 10;
+const OF_PROXY: &str =
+    "`fairwave proxy` has the kernel's buffers, opens `to` first, and floors its targets at Reno";
 const OF_KERNEL: &str = "the kernel's TCP has its own settings (emulate.sysctls)";
 const OF_PROGRAM: &str = "fw_tcp_av has a target, a cap and a floor";
 
 /// The keys that were set, and neither act nor describe the kernel.
 fn without_effect(tcp: &Tcp, sysctls: &[String]) -> Vec<String> {
-    let is_foreign = |stack: &str| stack != "default" && stack != KERNELS_STACK;
     let stacks = [
         ("stack", is_foreign(&tcp.stack)),
         ("receiver_stack", tcp.receiver_stack.as_ref().is_some_and(|stack| is_foreign(stack))),
@@ -162,6 +185,10 @@ fn without_effect(tcp: &Tcp, sysctls: &[String]) -> Vec<String> {
     stacks.chain(own).map(str::to_owned).collect()
 }
 
+fn is_foreign(stack: &str) -> bool {
+    stack != "default" && stack != KERNELS_STACK
+}
+
 /// The stack that describes the kernel.
 const KERNELS_STACK: &str = "linux-6";
 /// Options that a socket has too.
@@ -177,12 +204,13 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// Warnings about a flow with these keys, and these of the table `[emulate]`.
+    /// Warnings about a flow with these keys, and these of the table `[emulate]`. It passes "m".
     fn warnings(flow: &str, emulate: &str) -> Vec<String> {
         let text = format!(
             "duration = \"1 s\"\nemulate = {{ kernel_flows = [\"*\"], {emulate} }}\n\
-             node = [{{ name = \"a\", kind = \"host\" }}, {{ name = \"b\", kind = \"host\" }}]\n\
-             link = [{{ ends = [\"a\", \"b\"] }}]\n\
+             node = [{{ name = \"a\", kind = \"host\" }}, {{ name = \"m\", kind = \"host\" }}, \
+             {{ name = \"b\", kind = \"host\" }}]\n\
+             link = [{{ ends = [\"a\", \"m\"] }}, {{ ends = [\"m\", \"b\"] }}]\n\
              [[flow]]\nname = \"up\"\nfrom = \"a\"\nto = \"b\"\n{flow}"
         );
         settings(&Scenario::parse("tcp.toml", &text).expect("a scenario"))
@@ -217,6 +245,25 @@ mod tests {
         let expected = "up: av.margin, av.most cannot act on sockets: fw_tcp_av has a target, a \
                         cap and a floor";
         assert_eq!(warnings(&av(", margin = 1.1, most = 3.0"), ""), [expected]);
+    }
+
+    #[test]
+    fn keys_of_a_proxy_that_the_program_does_not_take_are_named() {
+        let proxy = |keys: &str| format!("proxy = {{ at = \"m\", {keys} }}");
+        let aims = "congestion_control = \"tcp-av\", av = { target = \"5 Mbps\", ";
+        for acting in [
+            "stack = \"linux-6\", buffer = \"64 KiB\", opening = \"after-far\"",
+            &format!("{aims}floor_at_reno = true }}"),
+        ] {
+            assert_eq!(warnings(&proxy(acting), ""), [""; 0], "{acting}");
+        }
+        let expected = |keys: &str| [format!("up: {keys} cannot act on sockets: {OF_PROXY}")];
+        let inert = "stack = \"bsd-reno\", buffer = \"8 KB\", opening = \"at-once\"";
+        let keys = "proxy.stack, proxy.buffer, proxy.opening";
+        assert_eq!(warnings(&proxy(inert), ""), expected(keys));
+        let inert = format!("{aims}cap_to_target = true, margin = 1.1 }}");
+        let keys = "proxy.av.cap_to_target, proxy.av.floor_at_reno = false, proxy.av.margin";
+        assert_eq!(warnings(&proxy(&inert), ""), expected(keys));
     }
 
     #[test]
