@@ -47,7 +47,11 @@ class Scheduler:
         raise NotImplementedError("taken")
 
     def shed(self, backlog: Backlog, bytes: int) -> None:
-        """Handles that the newest packet of a host was dropped, as the queue was full."""
+        """Handles that a packet of a host left unsent.
+
+        Its newest was dropped, as the queue was full, or its oldest went with the host to another
+        access point.
+        """
         raise NotImplementedError("shed")
 
     def weighed(self, now_ns: int, backlog: Backlog, old_weight_65536ths: int) -> None:

@@ -3,7 +3,7 @@
 
 use crate::fifo::{Fifo, Place};
 use crate::flows::Flows;
-use crate::{Discipline, Item, Limit, Segment};
+use crate::{Discipline, Goes, Item, Limit, Segment};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Instant, Seq32};
@@ -103,6 +103,10 @@ impl<T: Item + Debug + Send> Discipline<T> for AckFilter<T> {
 
     fn pop_to(&mut self, _: Instant, receiver: u32) -> Option<T> {
         self.items.pop_to(receiver)
+    }
+
+    fn withdraw(&mut self, _: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        self.items.withdraw(receiver, goes)
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {

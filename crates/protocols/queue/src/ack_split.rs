@@ -1,7 +1,7 @@
 //! A queue for ACKs beside one for everything else, served in turn.
 
 use crate::fifo::Fifo;
-use crate::{Discipline, Item, Limit, Segment};
+use crate::{Discipline, Goes, Item, Limit, Segment};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Instant};
@@ -58,6 +58,10 @@ impl<T: Item + Debug + Send> Discipline<T> for AckSplit<T> {
 
     fn pop_to(&mut self, _: Instant, receiver: u32) -> Option<T> {
         self.serve(|queue| queue.pop_to(receiver))
+    }
+
+    fn withdraw(&mut self, _: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        self.queues.iter_mut().find_map(|queue| queue.withdraw(receiver, goes))
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {

@@ -3,7 +3,7 @@
 
 use crate::fair::{FairConfig, FairQueues};
 use crate::slab::{Ends, NONE};
-use crate::{Discipline, Item};
+use crate::{Discipline, Goes, Item};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Duration, Instant};
@@ -165,6 +165,10 @@ impl<T: Item + Debug + Send> Discipline<T> for AirtimeDrr<T> {
         let item = self.flows.pop(now, receiver as usize)?;
         self.station(receiver).active = now;
         Some(item)
+    }
+
+    fn withdraw(&mut self, _: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        self.flows.withdraw(receiver, goes)
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {

@@ -1,8 +1,9 @@
 //! CAKE (Høiland-Jørgensen, Täht, Morton: Piece of CAKE, LANMAN 2018; Linux, `sch_cake`), with one
 //! tin: best effort.
 
+use crate::chain::{self, Packet};
 use crate::slab::{Ends, NONE, Slab};
-use crate::{Discipline, Item, Limit};
+use crate::{Discipline, Goes, Item, Limit};
 use cobalt::{Cobalt, Times};
 use core::cmp::Reverse;
 use core::fmt::Debug;
@@ -77,14 +78,6 @@ impl CakeConfig {
     fn on_link(&self, bytes: u32) -> u32 {
         (bytes + self.overhead).max(self.min_packet)
     }
-}
-
-#[derive(Clone, Debug)]
-struct Packet<T> {
-    item: T,
-    bytes: u32,
-    at: Instant,
-    after: u32,
 }
 
 /// State of a flow in the order of service.
@@ -429,6 +422,25 @@ impl<T: Item> Cake<T> {
         }
     }
 
+    /// Removes the oldest packet for a receiver that `goes` selects, without service.
+    fn withdraw_oldest(&mut self, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        let busy = core::iter::successors(self.first_to(receiver), |&number| {
+            Some(self.flows[number as usize].after_to).filter(|&next| next != NONE)
+        });
+        let flows = busy.map(|number| (number, self.flows[number as usize].first));
+        let found = chain::oldest(&self.packets, flows, goes)?;
+        if found.before == NONE {
+            return self.take(found.flow).map(|(item, _)| item);
+        }
+        let flow = &mut self.flows[found.flow as usize];
+        let Packet { item, bytes, .. } = chain::unlink(&mut self.packets, found, &mut flow.last);
+        flow.packets -= 1;
+        flow.bytes -= u64::from(bytes);
+        self.len -= 1;
+        self.bytes -= u64::from(bytes);
+        Some(item)
+    }
+
     fn first_to(&self, receiver: u32) -> Option<u32> {
         self.busy.get(receiver as usize).map(|ends| ends.first).filter(|&first| first != NONE)
     }
@@ -497,6 +509,10 @@ impl<T: Item + Debug + Send> Discipline<T> for Cake<T> {
             self.join_busy(number);
         }
         item
+    }
+
+    fn withdraw(&mut self, _: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        self.withdraw_oldest(receiver, goes)
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {

@@ -5,11 +5,14 @@ use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Duration, Instant};
 
+/// Selects items.
+pub type Goes<'a, T> = &'a dyn Fn(&T) -> bool;
+
 /// A queue: packets go in, and come out in the order that the discipline decides.
 ///
 /// Times must not go back from call to call. After [`Discipline::push`], [`Discipline::pass`],
-/// [`Discipline::pop`], [`Discipline::pop_to`] and [`Discipline::take_to`] the host takes dropped
-/// items by [`Discipline::dropped`] until that gives `None`.
+/// [`Discipline::pop`] and [`Discipline::pop_to`] the host takes dropped items by
+/// [`Discipline::dropped`] until that gives `None`.
 pub trait Discipline<T>: Debug + Send {
     /// Takes an item in, or drops it or others for it.
     fn push(&mut self, now: Instant, item: T);
@@ -22,12 +25,10 @@ pub trait Discipline<T>: Debug + Send {
     /// [`Discipline::pop`] and the others by this.
     fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<T>;
 
-    /// Removes the oldest item for `receiver` that does not go the usual way: where the queue is
-    /// replaced, or the receiver has left. As [`Discipline::pop_to`], but schedulers of hosts give
-    /// the items of a receiver without weight, too.
-    fn take_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
-        self.pop_to(now, receiver)
-    }
+    /// Removes the oldest item for `receiver` that `goes` selects, which is not sent: the queue is
+    /// replaced, or the receiver has left. Nobody is charged for it, and the other items stay as
+    /// they are. Schedulers of hosts give the items of a receiver without weight, too.
+    fn withdraw(&mut self, now: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T>;
 
     /// Bytes of the item that [`Discipline::pop_to`] considers first; it may drop that one and
     /// give a later one.

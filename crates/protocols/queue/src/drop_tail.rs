@@ -1,7 +1,7 @@
 //! First in, first out, and no room means no entry.
 
 use crate::fifo::Fifo;
-use crate::{Discipline, Item, Limit};
+use crate::{Discipline, Goes, Item, Limit};
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Instant};
 use std::collections::VecDeque;
@@ -36,6 +36,10 @@ impl<T: Item + core::fmt::Debug + Send> Discipline<T> for DropTail<T> {
 
     fn pop_to(&mut self, _: Instant, receiver: u32) -> Option<T> {
         self.items.pop_to(receiver)
+    }
+
+    fn withdraw(&mut self, _: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        self.items.withdraw(receiver, goes)
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {

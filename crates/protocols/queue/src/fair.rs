@@ -3,10 +3,11 @@
 //! Flows are grouped: a group has its own lists of new and old flows. FQ-CoDel has one group;
 //! airtime fairness has one for each station, as Linux's mac80211 has.
 
-use crate::Item;
+use crate::chain::{self, Packet};
 use crate::codel::{Backlog, Codel, CodelConfig};
 use crate::limit::Limit;
 use crate::slab::{Ends, NONE, Slab};
+use crate::{Goes, Item};
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Instant};
 use std::collections::VecDeque;
@@ -25,14 +26,6 @@ pub struct FairConfig {
     pub quantum: u32,
     /// CoDel of each queue.
     pub codel: CodelConfig,
-}
-
-#[derive(Clone, Debug)]
-struct Packet<T> {
-    item: T,
-    bytes: u32,
-    at: Instant,
-    after: u32,
 }
 
 /// In which list of its group a flow is.
@@ -289,6 +282,25 @@ impl<T: Item> FairQueues<T> {
             }
             return Some(item);
         }
+    }
+
+    /// Removes the oldest packet for a receiver that `goes` selects, without service.
+    pub(crate) fn withdraw(&mut self, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        let busy = core::iter::successors(self.first_to(receiver), |&number| {
+            Some(self.flows[number as usize].after_to).filter(|&next| next != NONE)
+        });
+        let flows = busy.map(|number| (number, self.flows[number as usize].first));
+        let found = chain::oldest(&self.packets, flows, goes)?;
+        if found.before == NONE {
+            return self.take(found.flow).map(|(item, _)| item);
+        }
+        let flow = &mut self.flows[found.flow as usize];
+        let Packet { item, bytes, .. } = chain::unlink(&mut self.packets, found, &mut flow.last);
+        flow.packets -= 1;
+        flow.bytes -= u64::from(bytes);
+        self.len -= 1;
+        self.bytes -= u64::from(bytes);
+        Some(item)
     }
 
     pub(crate) fn peek_to(&self, receiver: u32) -> Option<u32> {

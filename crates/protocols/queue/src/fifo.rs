@@ -1,7 +1,7 @@
 //! A queue with two orders: that of arrival over all items, and that of arrival for each receiver.
 
-use crate::Item;
 use crate::slab::{Ends, NONE, Slab};
+use crate::{Goes, Item};
 use fairwave_units::Bytes;
 
 #[derive(Clone, Debug)]
@@ -103,6 +103,15 @@ impl<T: Item> Fifo<T> {
         }
     }
 
+    /// Removes the oldest item for a receiver that `goes` selects.
+    pub(crate) fn withdraw(&mut self, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        let (mut before, mut place) = (NONE, self.first_to(receiver));
+        while place != NONE && !goes(&self.nodes.get(place).item) {
+            (before, place) = (place, self.nodes.get(place).after_to);
+        }
+        (place != NONE).then(|| self.take_behind(before, place))
+    }
+
     pub(crate) fn peek_to(&self, receiver: u32) -> Option<u32> {
         match self.first_to(receiver) {
             NONE => None,
@@ -117,6 +126,14 @@ impl<T: Item> Fifo<T> {
     /// Removes the item in slot `place`, which must be the first one for its receiver. The first of
     /// all items always is.
     fn take(&mut self, place: u32) -> T {
+        self.take_behind(NONE, place)
+    }
+
+    /// Removes the item in slot `place`, which is behind the one in slot `before_to` for its
+    /// receiver.
+    // For each packet `before_to` is a constant: the branches on it vanish.
+    #[inline(always)]
+    fn take_behind(&mut self, before_to: u32, place: u32) -> T {
         let &Node { bytes, before, after, after_to, .. } = self.nodes.get(place);
         match before {
             NONE => self.all.first = after,
@@ -128,9 +145,12 @@ impl<T: Item> Fifo<T> {
         }
         let receiver = self.nodes.get(place).item.receiver();
         let ends = &mut self.receivers[receiver as usize];
-        ends.first = after_to;
+        match before_to {
+            NONE => ends.first = after_to,
+            before => self.nodes.get_mut(before).after_to = after_to,
+        }
         if after_to == NONE {
-            ends.last = NONE;
+            ends.last = before_to;
         }
         self.len -= 1;
         self.bytes -= u64::from(bytes);

@@ -1,7 +1,7 @@
 //! FlowQueue-CoDel (RFC 8290).
 
 use crate::fair::{FairConfig, FairQueues};
-use crate::{Discipline, Item};
+use crate::{Discipline, Goes, Item};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Instant};
@@ -31,6 +31,10 @@ impl<T: Item + Debug + Send> Discipline<T> for FqCodel<T> {
 
     fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
         self.0.pop_to(now, receiver)
+    }
+
+    fn withdraw(&mut self, _: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        self.0.withdraw(receiver, goes)
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {

@@ -332,6 +332,15 @@ impl Order for Hfsc {
         }
     }
 
+    fn withdrawn<T: Item>(&mut self, hosts: &mut Hosts<T>, gone: Shed) {
+        if hosts.packets_of(gone.host) == 0 {
+            self.deactivate(gone.host);
+        } else if let Some(curve) = self.curve_of(gone.host) {
+            // The oldest packet may be another now.
+            self.set_deadline(&curve, hosts, gone.host);
+        }
+    }
+
     fn weighed<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, host: u32, old: Weight) {
         let is_zero = hosts.receiver_weight(host).is_zero();
         // Between weights above zero nothing is to do: service from now on is divided by the new.

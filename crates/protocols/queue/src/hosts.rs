@@ -6,7 +6,7 @@
 
 use crate::slab::{Ends, NONE, Slab};
 use crate::weight::Weight;
-use crate::{Item, Limit};
+use crate::{Goes, Item, Limit};
 use fairwave_trace::DropCause;
 use fairwave_units::Bytes;
 use std::collections::VecDeque;
@@ -232,6 +232,27 @@ impl<T: Item> Hosts<T> {
         }
     }
 
+    /// Removes the oldest packet for a receiver, served or not, that `goes` selects.
+    pub(crate) fn withdraw(&mut self, receiver: u32, goes: Goes<'_, T>) -> Option<(T, Shed)> {
+        let find = |host: u32| Some((host, self.find(host, goes)?));
+        let (host, place) = self.numbers(receiver).find_map(find)?;
+        let Packet { item, bytes, tag, .. } = self.unlink(host, place);
+        Some((item, Shed { host, bytes, tag }))
+    }
+
+    /// The oldest packet of a host that `goes` selects.
+    fn find(&self, host: u32, goes: Goes<'_, T>) -> Option<u32> {
+        let mut place = self.hosts.get(host as usize)?.ends.first;
+        while place != NONE {
+            let packet = self.packets.get(place);
+            if goes(&packet.item) {
+                return Some(place);
+            }
+            place = packet.after;
+        }
+        None
+    }
+
     /// Bytes and tag of a host's oldest packet.
     pub(crate) fn head(&self, host: u32) -> Option<(u32, u64)> {
         match self.hosts.get(host as usize)?.ends.first {
@@ -248,11 +269,6 @@ impl<T: Item> Hosts<T> {
         if self.receiver_weight(receiver).is_zero() && !self.config.idle_serve {
             return None;
         }
-        self.first_of(receiver)
-    }
-
-    /// The queue with packets for a receiver, served or not, and the bytes of its oldest packet.
-    pub(crate) fn first_of(&self, receiver: u32) -> Option<(u32, u32)> {
         self.numbers(receiver).find_map(|number| Some((number, self.head(number)?.0)))
     }
 
@@ -364,7 +380,7 @@ impl<T: Item> Hosts<T> {
     }
 }
 
-/// A packet that was dropped from the end of its host's queue.
+/// A packet that left its host's queue without service.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shed {
     pub(crate) host: u32,

@@ -86,6 +86,11 @@ impl Order for Iwfq {
         self.wfq.shed(hosts, shed);
     }
 
+    fn withdrawn<T: Item>(&mut self, hosts: &mut Hosts<T>, gone: Shed) {
+        self.wfq.withdrawn(hosts, gone);
+        self.list(hosts, gone.host);
+    }
+
     fn weighed<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, host: u32, old: Weight) {
         self.wfq.weighed(now, hosts, host, old);
         self.list(hosts, host);

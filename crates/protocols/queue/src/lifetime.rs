@@ -2,7 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::waiting::Waiting;
-use crate::{Discipline, Item, Limit};
+use crate::{Discipline, Goes, Item, Limit};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Duration, Instant};
@@ -60,6 +60,11 @@ impl<T: Item + Debug + Send> Discipline<T> for Lifetime<T> {
             }
         }
         None
+    }
+
+    fn withdraw(&mut self, _: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        let waiting = self.items.withdraw(receiver, &|waiting| goes(&waiting.item));
+        waiting.map(|waiting| waiting.item)
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {

@@ -50,7 +50,8 @@ pub trait Scheduler: Debug + Send {
     /// or one that joined another in a frame to the same host.
     fn taken(&mut self, now: Instant, backlog: Backlog, bytes: u32);
 
-    /// The newest packet of a host, of `bytes`, was dropped, as all hosts together have too many.
+    /// A packet of a host, of `bytes`, left unsent: the newest was dropped, as all hosts together
+    /// have too many, or the oldest went elsewhere, as the host leaves the access point.
     fn shed(&mut self, backlog: Backlog, bytes: u32);
 
     /// A host's weight was `old` before.

@@ -2,7 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::waiting::Waiting;
-use crate::{Discipline, Item, Limit};
+use crate::{Discipline, Goes, Item, Limit};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Duration, Instant, Stream};
@@ -221,6 +221,14 @@ impl<T: Item + Debug + Send> Discipline<T> for Pie<T> {
         self.controller.advance(now);
         let taken = self.items.pop_to(receiver);
         self.give(now, taken)
+    }
+
+    fn withdraw(&mut self, _: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        let waiting = self.items.withdraw(receiver, &|waiting| goes(&waiting.item))?;
+        if self.items.len() == 0 {
+            self.controller.delay = Duration::ZERO;
+        }
+        Some(waiting.item)
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {

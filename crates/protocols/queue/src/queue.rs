@@ -1,6 +1,6 @@
 //! A queue whose discipline is known only at run time, without an indirect call for the usual one.
 
-use crate::{Discipline, DropTail, Item, Service, Weight};
+use crate::{Discipline, DropTail, Goes, Item, Service, Weight};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Duration, Instant};
@@ -40,8 +40,8 @@ impl<T: Item + Debug + Send> Discipline<T> for Queue<T> {
         forward!(self.pop_to(now, receiver))
     }
 
-    fn take_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
-        forward!(self.take_to(now, receiver))
+    fn withdraw(&mut self, now: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        forward!(self.withdraw(now, receiver, goes))
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {

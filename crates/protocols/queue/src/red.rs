@@ -2,7 +2,7 @@
 //! Avoidance, IEEE/ACM Transactions on Networking 1(4), 1993).
 
 use crate::fifo::Fifo;
-use crate::{Discipline, Item, Limit};
+use crate::{Discipline, Goes, Item, Limit};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Duration, Instant, Stream};
@@ -274,6 +274,12 @@ impl<T: Item + Debug + Send> Discipline<T> for Red<T> {
 
     fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
         let item = self.items.pop_to(receiver);
+        self.note_idle(now);
+        item
+    }
+
+    fn withdraw(&mut self, now: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        let item = self.items.withdraw(receiver, goes);
         self.note_idle(now);
         item
     }

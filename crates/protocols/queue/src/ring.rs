@@ -1,7 +1,7 @@
 //! Drop-tail over the descriptors of a network interface.
 
 use crate::fifo::Fifo;
-use crate::{Discipline, Item, Limit};
+use crate::{Discipline, Goes, Item, Limit};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Instant};
@@ -78,6 +78,11 @@ impl<T: Item + Debug + Send> Discipline<T> for Ring<T> {
 
     fn pop_to(&mut self, _: Instant, receiver: u32) -> Option<T> {
         let item = self.items.pop_to(receiver);
+        self.freed(item)
+    }
+
+    fn withdraw(&mut self, _: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        let item = self.items.withdraw(receiver, goes);
         self.freed(item)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::hosts::{Classes, HostConfig, Hosts, Shed};
 use crate::weight::Weight;
-use crate::{Discipline, Item, Service};
+use crate::{Discipline, Goes, Item, Service};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Instant};
@@ -22,6 +22,12 @@ pub(crate) trait Order: Debug + Send {
 
     /// The newest packet of a host was dropped.
     fn shed<T: Item>(&mut self, hosts: &mut Hosts<T>, shed: Shed);
+
+    /// A packet of a host was removed unsent. Orders for which its place in the queue matters have
+    /// their own version.
+    fn withdrawn<T: Item>(&mut self, hosts: &mut Hosts<T>, gone: Shed) {
+        self.shed(hosts, gone);
+    }
 
     /// A receiver, of one queue or more, weighed `old` until now, which it no longer does.
     fn weighed<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, host: u32, old: Weight);
@@ -135,9 +141,12 @@ impl<T: Item + Debug + Send, O: Order> Discipline<T> for Scheduled<T, O> {
         self.take(now, host)
     }
 
-    fn take_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
-        let (host, _) = self.hosts.first_of(receiver)?;
-        self.take(now, host)
+    fn withdraw(&mut self, _: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        let (item, gone) = self.hosts.withdraw(receiver, goes)?;
+        if !self.hosts.weight(gone.host).is_zero() {
+            self.order.withdrawn(&mut self.hosts, gone);
+        }
+        Some(item)
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {

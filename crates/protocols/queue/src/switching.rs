@@ -9,7 +9,7 @@
 //! does not, and between the two it stays as it was. The first packet of a host decides its initial
 //! kind.
 
-use crate::{Discipline, HostConfig, Item, Service, SocpsConfig, Weight};
+use crate::{Discipline, Goes, HostConfig, Item, Service, SocpsConfig, Weight};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Duration, Instant};
@@ -124,8 +124,8 @@ impl<T: Item, D: Discipline<T>> Discipline<T> for Switching<D> {
         self.scheduler.pop_to(now, receiver)
     }
 
-    fn take_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
-        self.scheduler.take_to(now, receiver)
+    fn withdraw(&mut self, now: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        self.scheduler.withdraw(now, receiver, goes)
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {

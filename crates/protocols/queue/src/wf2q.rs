@@ -228,6 +228,17 @@ impl Order for Wf2q {
         }
     }
 
+    fn withdrawn<T: Item>(&mut self, hosts: &mut Hosts<T>, gone: Shed) {
+        self.shed(hosts, gone);
+        if hosts.packets_of(gone.host) > 0 {
+            // The oldest packet may be another now; it starts when that one would have.
+            let start = self.session(gone.host).start;
+            self.session(gone.host).finish = start;
+            self.stamp(hosts, gone.host, start);
+            self.list(gone.host);
+        }
+    }
+
     fn idle(&mut self) {
         // A new busy period owes nothing to the one before.
         self.virtual_now = self.virtual_now.max(self.latest);

@@ -258,6 +258,22 @@ impl Order for Wfq {
         }
     }
 
+    fn withdrawn<T: Item>(&mut self, hosts: &mut Hosts<T>, gone: Shed) {
+        let start = gone.tag.saturating_sub(stretch(gone.bytes, hosts.weight(gone.host)));
+        // As for a shed packet; the packets behind it move up.
+        let back = gone.tag.saturating_sub(start.max(self.virtual_now));
+        hosts.retag(gone.host, |tag, _| if tag > gone.tag { tag - back } else { tag });
+        match hosts.head(gone.host) {
+            Some((_, tag)) => self.heads.set(gone.host, tag),
+            None => self.heads.remove(gone.host),
+        }
+        let session = &mut self.sessions[gone.host as usize];
+        if session.is_active {
+            session.finish -= back;
+            self.finishes.set(gone.host, session.finish);
+        }
+    }
+
     fn weighed<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, host: u32, old: Weight) {
         self.tick(now);
         let (new, now) = (hosts.weight(host), self.virtual_now);

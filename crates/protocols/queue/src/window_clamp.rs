@@ -2,7 +2,7 @@
 //! Sinha, INFOCOM 2003).
 
 use crate::flows::Flows;
-use crate::{Discipline, DropTail, FlowKey, Item, Limit, Segment};
+use crate::{Discipline, DropTail, FlowKey, Goes, Item, Limit, Segment};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Duration, Instant};
@@ -108,6 +108,10 @@ impl<T: Item + Debug + Send> Discipline<T> for WindowClamp<T> {
 
     fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
         self.queue.pop_to(now, receiver)
+    }
+
+    fn withdraw(&mut self, now: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+        self.queue.withdraw(now, receiver, goes)
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {

@@ -477,7 +477,7 @@ impl<'w> Access<'w> {
         cx.observer.record(cx.now, &Sample::Association(node, None));
         // What its access point has for it waits there.
         while let Some(queued) =
-            self.radios.port_mut(seat.ap).and_then(|port| port.queue.take_to(cx.now, node.0))
+            self.radios.port_mut(seat.ap).and_then(|port| port.queue.withdraw(cx.now, node.0))
         {
             self.hold(i, queued.packet, cx);
         }

@@ -73,7 +73,8 @@ impl Metered {
             core::iter::from_fn(|| old.pop(now)).for_each(&mut hand_over);
             // A scheduler holds packets back for some receivers.
             for receiver in 0..receivers {
-                core::iter::from_fn(|| old.take_to(now, receiver)).for_each(&mut hand_over);
+                core::iter::from_fn(|| old.withdraw(now, receiver, &|_| true))
+                    .for_each(&mut hand_over);
             }
             debug_assert!(old.is_empty(), "{} packets have no receiver", old.len());
             gone.extend(core::iter::from_fn(|| old.dropped()));
@@ -221,10 +222,11 @@ impl Metered {
         self.recount();
     }
 
-    /// The next packet of any category to one receiver, whatever its turn and weight.
-    pub(crate) fn take_to(&mut self, now: Instant, receiver: u32) -> Option<Queued> {
+    /// Removes the oldest packet of any category to one receiver, which is not sent from here.
+    pub(crate) fn withdraw(&mut self, now: Instant, receiver: u32) -> Option<Queued> {
         self.account(now);
-        let taken = self.queues.iter_mut().find_map(|queue| queue.take_to(now, receiver));
+        let mut queues = self.queues.iter_mut();
+        let taken = queues.find_map(|queue| queue.withdraw(now, receiver, &|_| true));
         self.recount();
         taken
     }
@@ -240,7 +242,7 @@ impl Metered {
         let mut gone = Vec::new();
         for queue in &mut self.queues {
             let waiting: Vec<Queued> =
-                core::iter::from_fn(|| queue.take_to(now, receiver)).collect();
+                core::iter::from_fn(|| queue.withdraw(now, receiver, &|_| true)).collect();
             for queued in waiting {
                 if goes(&queued.packet) {
                     gone.push(queued.packet);

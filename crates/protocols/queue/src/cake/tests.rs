@@ -178,3 +178,15 @@ fn what_is_taken_ahead_of_the_shaper_is_paid_for() {
     assert_eq!(queue.pop(ms(4)).map(|thing| thing.id), Some(4));
     assert_eq!(queue.deadline(), None);
 }
+
+#[test]
+fn the_shaper_does_not_pay_for_what_was_withdrawn() {
+    let rate = Some(BitRate::mbps(20));
+    let mut queue = Cake::new(CakeConfig { rate, ..config() }, random());
+    (0..100).for_each(|id| queue.push(NOW, full(id, 1)));
+    queue.push(NOW, full(100, 2));
+    let withdraw = || queue.withdraw(NOW, 1, &|_| true).map(|thing| thing.id);
+    assert!(core::iter::from_fn(withdraw).eq(0..100));
+    assert_eq!((queue.deadline(), queue.len()), (Some(NOW), 1));
+    assert_eq!(drain(&mut queue, NOW), [100]);
+}

@@ -141,6 +141,17 @@ fn an_upper_limit_holds_a_host_back_and_says_for_how_long() {
 }
 
 #[test]
+fn an_upper_limit_does_not_count_what_was_withdrawn() {
+    let upper = Some(ServiceCurve::linear(BitRate(1_200_000)));
+    let mut queue = Spec::Hfsc(HfscConfig { upper, ..config() }).build(crate::testing::random());
+    (0..100).for_each(|id| queue.push(us(5000), datagram(id, 1, 1500)));
+    let withdraw = || queue.withdraw(us(5000), 1, &|_| true).map(|thing| thing.id);
+    assert!(core::iter::from_fn(withdraw).eq(0..100));
+    queue.push(us(6000), datagram(100, 1, 1500));
+    assert_eq!(queue.pop(us(6000)).map(|thing| thing.id), Some(100));
+}
+
+#[test]
 fn classes_of_a_host_share_what_the_host_gets() {
     let mut queue = Spec::Hfsc(config()).build(crate::testing::random());
     let mut got = [0; 4];

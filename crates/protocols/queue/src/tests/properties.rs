@@ -12,6 +12,7 @@ enum Call {
     Push { flow: u16, kind: u8, bytes: u32 },
     Pop,
     PopTo(u32),
+    Withdraw(u32, u64),
     Charge(u32, u64),
     Wait(u64),
 }
@@ -22,6 +23,7 @@ fn call() -> impl Strategy<Value = Call> {
             .prop_map(|(flow, kind, bytes)| Call::Push { flow, kind, bytes }),
         2 => Just(Call::Pop),
         1 => (0..7u32).prop_map(Call::PopTo),
+        1 => (0..7u32, 1..4u64).prop_map(|(to, nth)| Call::Withdraw(to, nth)),
         1 => (0..7u32, 0..3000u64).prop_map(|(to, us)| Call::Charge(to, us)),
         2 => (0..40_000u64).prop_map(Call::Wait),
     ]
@@ -107,6 +109,14 @@ proptest! {
                             prop_assert_eq!(thing.receiver, receiver);
                             watched.came_out(&thing, kind.name);
                         }
+                    }
+                    Call::Withdraw(receiver, nth) => {
+                        let goes = |thing: &Thing| thing.id.is_multiple_of(nth);
+                        if let Some(thing) = watched.queue.withdraw(watched.now, receiver, &goes) {
+                            prop_assert!(thing.receiver == receiver && goes(&thing));
+                            prop_assert!(watched.held.remove(&thing.id).is_some());
+                        }
+                        prop_assert!(watched.queue.dropped().is_none());
                     }
                     Call::Charge(to, us) => {
                         let airtime = Duration::from_micros(us);

@@ -69,7 +69,7 @@ fn without_weight_nothing_is_sent_and_the_queue_keeps_its_limit() {
         // What needs no wait, waits here.
         assert_eq!(queue.pass(NOW, to(11, 3, 100)).map(|thing| thing.id), Some(11), "{name}");
         // Whoever empties the queue gets them all the same.
-        assert_eq!(queue.take_to(NOW, 1).map(|thing| thing.id), Some(0), "{name}");
+        assert_eq!(queue.withdraw(NOW, 1, &|_| true).map(|thing| thing.id), Some(0), "{name}");
         queue.set_weight(NOW, 1, tenths(3));
         assert_eq!(queue.peek_to(1), Some(100), "{name}");
         assert_eq!(drain(&mut *queue, NOW), [1, 2], "{name}");
@@ -297,5 +297,37 @@ proptest! {
                 prop_assert!(sent <= max * u64::from(others), "{name}: {sent} sent to others");
             }
         }
+    }
+}
+
+#[test]
+fn nobody_is_charged_for_what_was_withdrawn() {
+    for (name, spec) in schedulers(roomy()) {
+        let order = |withdraws: bool| {
+            let mut queue = spec.build(crate::testing::random());
+            if withdraws {
+                (0..30).for_each(|id| queue.push(NOW, to(id, 1, 1500)));
+                let withdraw = || queue.withdraw(NOW, 1, &|_| true).map(|thing| thing.id);
+                assert!(core::iter::from_fn(withdraw).eq(0..30), "{name}");
+                assert!(queue.is_empty() && queue.deadline().is_none(), "{name}");
+            }
+            (100..140).for_each(|id| queue.push(NOW, to(id, 1 + id as u32 % 2, 1500)));
+            drain(&mut *queue, NOW)
+        };
+        assert_eq!(order(true), order(false), "{name}");
+    }
+}
+
+#[test]
+fn packets_behind_a_withdrawn_one_move_up() {
+    for (name, spec) in schedulers(roomy()) {
+        let order = |first: u64| {
+            let mut queue = spec.build(crate::testing::random());
+            (first..10).for_each(|id| queue.push(NOW, to(id, 1, 1500)));
+            (10..20).for_each(|id| queue.push(NOW, to(id, 2, 1500)));
+            while queue.withdraw(NOW, 1, &|thing| thing.id < 5).is_some() {}
+            drain(&mut *queue, NOW)
+        };
+        assert_eq!(order(0), order(5), "{name}");
     }
 }
