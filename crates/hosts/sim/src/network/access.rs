@@ -476,9 +476,9 @@ impl<'w> Access<'w> {
         }
         cx.observer.record(cx.now, &Sample::Association(node, None));
         // What its access point has for it waits there.
-        while let Some(queued) =
-            self.radios.port_mut(seat.ap).and_then(|port| port.queue.withdraw(cx.now, node.0))
-        {
+        let now = cx.now;
+        let withdraw = |port: &mut Port| port.queue.withdraw(now, node.0, &|_| true);
+        while let Some(queued) = self.radios.port_mut(seat.ap).and_then(withdraw) {
             self.hold(i, queued.packet, cx);
         }
         Some((node, new_ap))

@@ -222,37 +222,20 @@ impl Metered {
         self.recount();
     }
 
-    /// Removes the oldest packet of any category to one receiver, which is not sent from here.
-    pub(crate) fn withdraw(&mut self, now: Instant, receiver: u32) -> Option<Queued> {
+    /// Removes the oldest packet to a receiver that `goes` selects, of any category. It is not sent
+    /// from here, and the other packets stay as they are.
+    pub(crate) fn withdraw(
+        &mut self,
+        now: Instant,
+        receiver: u32,
+        goes: &dyn Fn(&Packet) -> bool,
+    ) -> Option<Queued> {
         self.account(now);
+        let goes = |queued: &Queued| goes(&queued.packet);
         let mut queues = self.queues.iter_mut();
-        let taken = queues.find_map(|queue| queue.withdraw(now, receiver, &|_| true));
+        let taken = queues.find_map(|queue| queue.withdraw(now, receiver, &goes));
         self.recount();
         taken
-    }
-
-    /// Removes the packets for one receiver that `goes` selects. The rest keeps its order.
-    pub(crate) fn discard(
-        &mut self,
-        receiver: u32,
-        mut goes: impl FnMut(&Packet) -> bool,
-        now: Instant,
-    ) -> Vec<Packet> {
-        self.account(now);
-        let mut gone = Vec::new();
-        for queue in &mut self.queues {
-            let waiting: Vec<Queued> =
-                core::iter::from_fn(|| queue.withdraw(now, receiver, &|_| true)).collect();
-            for queued in waiting {
-                if goes(&queued.packet) {
-                    gone.push(queued.packet);
-                } else {
-                    queue.push(now, queued);
-                }
-            }
-        }
-        self.recount();
-        gone
     }
 
     /// The next packet that a queue dropped, counted.

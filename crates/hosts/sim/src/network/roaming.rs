@@ -285,28 +285,25 @@ impl<'w> Roamer<'w> {
         now: Instant,
     ) -> Vec<Packet> {
         let Some(discard) = self.roaming.discard else { return Vec::new() };
-        let mut left = match discard {
-            Discard::Oldest(packets) if is_back => packets,
+        let (max, age) = match discard {
+            Discard::Oldest(packets) if is_back => (packets as usize, None),
             Discard::Oldest(_) => return Vec::new(),
-            Discard::Older(_) => u32::MAX,
+            Discard::Older(age) => (usize::MAX, Some(age)),
         };
-        let mut goes = |packet: &Packet| {
-            let stale = match discard {
-                Discard::Older(age) => now.since(packet.sent) > age,
-                Discard::Oldest(_) => left > 0,
-            };
-            left -= u32::from(stale);
-            stale
-        };
+        let goes = |packet: &Packet| age.is_none_or(|age| now.since(packet.sent) > age);
         let mut gone: Vec<Packet> = Vec::new();
         self.own.retain(|queued| {
-            let stale = goes(&queued.packet);
-            if stale {
+            let stays = gone.len() == max || !goes(&queued.packet);
+            if !stays {
                 gone.push(queued.packet);
             }
-            !stale
+            stays
         });
-        gone.extend(queue.discard(self.node.0, goes, now));
+        while gone.len() < max
+            && let Some(queued) = queue.withdraw(now, self.node.0, &goes)
+        {
+            gone.push(queued.packet);
+        }
         gone
     }
 

@@ -4,7 +4,7 @@
 #[allow(dead_code, reason = "every test file uses a part of it")]
 use crate::common::{AP, flow, server, world};
 use fairwave_dot11::{Phy, Standard, noise, rate_control, success};
-use fairwave_queue::Limit;
+use fairwave_queue::{Limit, Spec};
 use fairwave_sim::world::Discard as Stale;
 use fairwave_sim::world::{
     BySignal, ErrorModel, Fading, GilbertElliott, Handover, Node, Path, Radio, RateChoice, Roaming,
@@ -198,6 +198,26 @@ fn a_station_drops_what_waited_too_long() {
         let most = flow.delay.expect("some arrived").most.as_secs_f64();
         assert!((most - oldest).abs() < 0.04, "{discard:?}: {most} s");
     }
+}
+
+/// The MSDUs of a lifetime of 512 ms are as old as they are, however often the station looks for
+/// older ones: of a gap of 2 s, those of the last 512 ms arrive.
+#[test]
+fn packets_that_a_station_does_not_drop_keep_their_age() {
+    let handover = Handover { at: secs(5.0), to: SECOND_AP, disconnection: Duration::from_secs(2) };
+    let longest = |discard| {
+        let handovers = vec![handover];
+        let mut world = two_cells(Roaming { handovers, discard, ..Roaming::default() });
+        let station = radio(&mut world, STATION);
+        station.position = (Metres(30.0), Metres(0.0));
+        station.mode = Phy::new(Standard::A).lowest_mode();
+        let (limit, lifetime) = (Limit::Packets(1000), Duration::from_millis(512));
+        station.queue = Spec::Lifetime { limit, lifetime };
+        world.flows = vec![flow("up", STATION, NodeId(2), cbr(200, 10))];
+        simulate(&world).flows[0].delay.expect("some arrived").most
+    };
+    let longest = [None, Some(Stale::Older(Duration::from_secs(10)))].map(longest);
+    assert!(longest.iter().all(|most| *most < Duration::from_millis(550)), "{longest:?}");
 }
 
 /// A MAC that goes on sending gives up a frame after seven attempts: 1012.5 slots of 9 us in the
