@@ -33,6 +33,8 @@ pub struct Way {
     pub join: Duration,
     /// Time at which the source leaves it.
     pub leave: Option<Duration>,
+    /// Time at which the source joins it again after it has left, if it does.
+    pub rejoin: Option<Duration>,
 }
 
 impl Shared {
@@ -56,7 +58,7 @@ impl Shared {
         };
         let ways = shake.paths.iter().map(|path| {
             let (name, place) = way(path.via)?;
-            Some(Way { name, place, join: path.join, leave: path.leave })
+            Some(Way { name, place, join: path.join, leave: path.leave, rejoin: path.rejoin })
         });
         let ways = ways.collect::<Option<_>>()?;
         Some(Self { source: config.clone(), sink: config, ways, size: shake.size })
@@ -84,7 +86,7 @@ impl Shared {
         };
         let ways = multi.paths.iter().map(|path| {
             let (name, place) = way(path.via)?;
-            Some(Way { name, place, join: Duration::ZERO, leave: None })
+            Some(Way { name, place, join: Duration::ZERO, leave: None, rejoin: None })
         });
         let ways = ways.collect::<Option<_>>()?;
         let (source, sink) = (config(multi.tcp.sender), config(multi.tcp.receiver));

@@ -7,26 +7,32 @@ use fairwave_trace::NodeId;
 use fairwave_units::{Bytes, Duration, Seed};
 use std::net::SocketAddr;
 
-/// A transfer of 3 MB in a mode, over paths that join and leave at these times in milliseconds.
-fn carried(mode: Mode, paths: &[(u64, Option<u64>)]) -> KernelFlow {
-    let way = |(join, leave): &(u64, Option<u64>)| Way {
+/// A path that joins and leaves at these times in milliseconds.
+fn way((join, leave): (u64, Option<u64>)) -> Way {
+    Way {
         name: format!("path from {join}"),
         place: Place { node: NodeId(0), address: SocketAddr::new(V4, 0) },
-        join: Duration::from_millis(*join),
+        join: Duration::from_millis(join),
         leave: leave.map(Duration::from_millis),
-    };
+        rejoin: None,
+    }
+}
+
+/// A transfer of 3 MB in a mode, over paths that join and leave at these times in milliseconds.
+fn carried(mode: Mode, paths: &[(u64, Option<u64>)]) -> KernelFlow {
+    over(mode, paths.iter().copied().map(way).collect())
+}
+
+/// A transfer of 3 MB in a mode, over these paths.
+fn over(mode: Mode, ways: Vec<Way>) -> KernelFlow {
     let config = Config {
         mode,
-        set: SetConfig { weights: Some(vec![1; paths.len()]), ..SetConfig::default() },
+        set: SetConfig { weights: Some(vec![1; ways.len()]), ..SetConfig::default() },
         notes_departures: mode != Mode::Multi,
         ..Config::new(Psk::of(&fairwave_sim::shared_key(Seed(7))))
     };
-    let shared = Shared {
-        source: config.clone(),
-        sink: config,
-        ways: paths.iter().map(way).collect(),
-        size: Some(Bytes(3_000_000)),
-    };
+    let shared =
+        Shared { source: config.clone(), sink: config, ways, size: Some(Bytes(3_000_000)) };
     only(run(vec![spec(0, V4, Load::Shared(Box::new(shared)))], UNTIL_DONE))
 }
 
@@ -56,14 +62,22 @@ fn a_path_that_never_joins_carries_nothing_and_one_that_left_takes_nothing_with_
     assert!(sent[1] > 0 && sent[2] == 0, "{sent:?}");
 }
 
+/// The path is alone, and leaves before the data can have arrived.
+#[test]
+fn a_path_that_left_comes_back() {
+    let rejoin = Some(Duration::from_millis(50));
+    let flow = over(Mode::Shake, vec![Way { rejoin, ..way((0, Some(1))) }]);
+    assert_eq!(flow.failure, None);
+    assert_eq!(flow.outcome.at_end.delivered_bytes, 3_000_000);
+}
+
 #[test]
 fn a_flow_without_an_end_counts_in_bins_until_the_run_is_over() {
     let ms = Duration::from_millis;
     let timing = Timing { duration: ms(400), bins: Some(ms(100)), ..UNTIL_DONE };
     let config = Config::new(Psk::of(&fairwave_sim::shared_key(Seed(7))));
-    let place = Place { node: NodeId(0), address: SocketAddr::new(V4, 0) };
-    let way = Way { name: "lo".to_owned(), place, join: Duration::ZERO, leave: None };
-    let shared = Shared { source: config.clone(), sink: config, ways: vec![way], size: None };
+    let ways = vec![way((0, None))];
+    let shared = Shared { source: config.clone(), sink: config, ways, size: None };
     let flow = only(run(vec![spec(0, V4, Load::Shared(Box::new(shared)))], timing));
     let (bins, all) = (flow.outcome.bins, flow.outcome.at_end.delivered_bytes);
     assert_eq!((flow.failure, flow.outcome.completed), (None, None));

@@ -6,6 +6,7 @@ use crate::traffic::progress::End;
 use crate::traffic::shared::{Shared, Way};
 use crate::traffic::socket::Within;
 use core::future::{Future, pending, poll_fn};
+use core::iter;
 use core::pin::{Pin, pin};
 use core::task::Poll;
 use core::time;
@@ -35,8 +36,8 @@ pub(super) struct Sockets {
     sink: Udp,
     /// Address of the sink, with its port.
     to: SocketAddr,
-    /// Sockets of the source, by the ids of the paths.
-    paths: Vec<Udp>,
+    /// Sockets of the source, by the ids of the paths: one for each time that a path is joined.
+    paths: Vec<Vec<Udp>>,
 }
 
 impl Sockets {
@@ -55,7 +56,13 @@ impl Sockets {
         };
         let sink = entered(sink, Udp::bind)?;
         let to = sink.address().map_err(|cause| ("ask for its address", cause))?;
-        let paths = ways.iter().map(|way| entered(way.place, of_path));
+        let paths = ways.iter().map(|way| {
+            // Leaving closes the first socket, and the flow's port may not be free at once.
+            let address = SocketAddr::new(way.place.address.ip(), 0);
+            let again = way.rejoin.map(|_| Place { address, ..way.place });
+            let places = iter::once(way.place).chain(again);
+            places.map(|place| entered(place, of_path)).collect::<Result<_, _>>()
+        });
         Ok(Self { sink, to, paths: paths.collect::<Result<_, _>>()? })
     }
 }
@@ -160,7 +167,7 @@ impl Drop for Ends {
 struct Source {
     config: Config,
     to: SocketAddr,
-    paths: Vec<(Way, Udp)>,
+    paths: Vec<(Way, Vec<Udp>)>,
     size: Option<Bytes>,
     times: Times,
 }
@@ -200,10 +207,17 @@ async fn until(clock: Clock, at: Instant) {
 }
 
 /// Joins and leaves paths at their times.
-async fn steer(host: &Host, to: SocketAddr, paths: Vec<(Way, Udp)>, clock: Clock, start: Instant) {
+async fn steer(
+    host: &Host,
+    to: SocketAddr,
+    paths: Vec<(Way, Vec<Udp>)>,
+    clock: Clock,
+    start: Instant,
+) {
     let mut steps: Vec<(Instant, u8, Option<Udp>)> = Vec::new();
-    for ((way, socket), id) in paths.into_iter().zip(0..) {
-        steps.push((start + way.join, id, Some(socket)));
+    for ((way, sockets), id) in paths.into_iter().zip(0..) {
+        let joins = iter::once(way.join).chain(way.rejoin);
+        steps.extend(joins.zip(sockets).map(|(at, socket)| (start + at, id, Some(socket))));
         steps.extend(way.leave.map(|leave| (start + leave, id, None)));
     }
     steps.sort_by_key(|(at, ..)| *at);
