@@ -21,8 +21,9 @@ use rustix::io::Errno;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
-/// Maximum length of a frame from an end: header and IP packet.
-const MAX_FRAME: usize = HEADER_LEN + 65_535;
+/// Maximum length of a frame from an end: header, Ethernet header with a tag, header of IPv6, and
+/// the maximum that a length of 16 bits counts.
+const MAX_FRAME: usize = HEADER_LEN + 18 + 40 + 65_535;
 /// Maximum number of ends that one wait reports.
 const MAX_READY: usize = 64;
 /// Maximum number of samples that one turn handles.

@@ -191,6 +191,29 @@ fn whole_frames_pass_between_bridged_ends_as_they_are() {
     assert_eq!(report.ends.iter().map(|end| end.packets_out).sum::<u64>(), 2);
 }
 
+/// 46 datagrams of 1424 bytes, which a kernel hands over at once, make a frame of 65,546 bytes.
+#[test]
+fn a_bridged_frame_may_be_longer_than_an_ip_packet() {
+    let world = wire();
+    let (mut ends, [one, _other]) = ends(Offload::On);
+    (ends[0].way, ends[1].way) = (Way::Bridged { to: SERVER }, Way::Bridged { to: STATION });
+    let mut frame = vec![1, 5];
+    for word in [42u16, 1424, 34, 6] {
+        frame.extend(word.to_ne_bytes());
+    }
+    frame.extend([[2; 6], [4; 6]].concat());
+    frame.extend([8, 0]);
+    frame.extend(udp(SERVER, 3, 46 * 1424));
+    assert_eq!(frame.len(), HEADER_LEN + 65_546);
+    send(&one, &frame);
+    let mut came = 0;
+    let report = drive(&world, ends, options(), &mut |turn| {
+        came = turn.ends[0].packets_in + turn.ends[0].lost_at_read;
+        if came > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!((report.ends[0].packets_in, report.ends[0].lost_at_read), (46, 0));
+}
+
 /// An end that always has more than is read in a turn: how long that waited nobody knows, but not
 /// longer than since the end was empty.
 #[test]
