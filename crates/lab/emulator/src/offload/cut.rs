@@ -23,6 +23,8 @@ const TCP_HEADER_LEN: usize = 20;
 const UDP_LENGTH: usize = 4;
 const UDP_SUM: usize = 6;
 const UDP_HEADER_LEN: usize = 8;
+/// Offset of the checksum in an SCTP header; no other that a kernel leaves incomplete has it.
+const SCTP_SUM: usize = 8;
 
 const FIN_AND_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
@@ -156,6 +158,9 @@ impl<'a> Segments<'a> {
     /// Completes a checksum whose field contains the sum of the pseudo header.
     fn finish_sum(&self, packet: &mut [u8]) {
         let Some((start, field)) = self.unfinished else { return };
+        if field - start == SCTP_SUM {
+            return finish_crc(&mut packet[start..]);
+        }
         let sum = Sum::default().add(&packet[start..]).finish();
         // A UDP checksum of zero would mean that there is none (RFC 768).
         let sum = if sum == 0 && field - start == UDP_SUM { 0xffff } else { sum };
@@ -220,6 +225,14 @@ impl<'a> Segments<'a> {
     }
 }
 
+/// Computes the checksum of an SCTP packet, a CRC32c (RFC 9260 appendix A).
+fn finish_crc(packet: &mut [u8]) {
+    let field = SCTP_SUM..SCTP_SUM + 4;
+    packet[field.clone()].fill(0);
+    let crc = crc32c::crc32c(packet);
+    packet[field].copy_from_slice(&crc.to_le_bytes());
+}
+
 /// The sum of the pseudo header of a packet whose transport segment has `len` bytes (RFC 9293
 /// section 3.1, RFC 8200 section 8.1).
 pub(super) fn pseudo(packet: &[u8], protocol: u8, len: usize) -> Sum {
@@ -240,7 +253,8 @@ pub(super) fn put(bytes: &mut [u8], at: usize, value: u16) {
 fn unfinished(header: &Header, frame: &[u8]) -> Result<(usize, usize), Error> {
     let (start, offset) = (header.checksum_start, header.checksum_offset);
     let field = usize::from(start) + usize::from(offset);
-    match field + 2 <= frame.len() {
+    let len = if usize::from(offset) == SCTP_SUM { 4 } else { 2 };
+    match field + len <= frame.len() {
         true => Ok((usize::from(start), field)),
         false => Err(Error::Checksum { start, offset, len: frame.len() }),
     }

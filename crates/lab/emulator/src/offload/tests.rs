@@ -90,6 +90,33 @@ fn an_unfinished_checksum_is_finished() {
     assert_eq!(cut(&header(Gso::None, 0, 20, 6), &frame), [whole]);
 }
 
+/// CRC32c bit by bit (RFC 9260 appendix A), as a receiver computes it.
+fn crc32c(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, byte: &u8| {
+        let shift = |crc: u32, _| (crc >> 1) ^ if crc & 1 == 1 { 0x82f6_3b78 } else { 0 };
+        (0..8).fold(crc ^ u32::from(*byte), shift)
+    };
+    !bytes.iter().fold(u32::MAX, step)
+}
+
+#[test]
+fn an_unfinished_checksum_of_sctp_is_a_crc() {
+    assert_eq!(crc32c(b"123456789"), 0xe306_9283, "the usual check value");
+    // Of SCTP only the place of its checksum counts.
+    let mut frame = udp(33);
+    frame[9] = 132;
+    frame[28..32].fill(7);
+    let [packet] = &cut(&header(Gso::None, 0, 20, 8), &frame)[..] else { panic!("one packet") };
+    frame[28..32].fill(0);
+    let crc = crc32c(&frame[20..]).to_le_bytes();
+    assert_eq!(
+        (&packet[..28], &packet[28..32], &packet[32..]),
+        (&frame[..28], &crc[..], &frame[32..])
+    );
+    let outside = Segments::new(&header(Gso::None, 0, 51, 8), &frame);
+    assert!(matches!(outside, Err(Error::Checksum { .. })), "four bytes from 59 on of 61");
+}
+
 #[test]
 fn a_packet_that_is_whole_stays_as_it_is() {
     assert_eq!(cut(&Header::default(), &udp(33)), [udp(33)]);
