@@ -17,6 +17,8 @@ pub(crate) struct Metered {
     touched: u8,
     looks_beside: bool,
     follows_weights: bool,
+    /// Receivers whose link is bad.
+    bad_links: Vec<u32>,
     enqueued: u64,
     drops: [u64; DropCause::ALL.len()],
     peak: u32,
@@ -46,6 +48,7 @@ impl Metered {
             touched: 0,
             looks_beside: spec.looks_beside(),
             follows_weights: spec.follows_weights(),
+            bad_links: Vec::new(),
             enqueued: 0,
             drops: [0; DropCause::ALL.len()],
             peak: 0,
@@ -69,6 +72,8 @@ impl Metered {
         let mut gone = Vec::new();
         for queue in &mut self.queues {
             let mut old = core::mem::replace(queue, spec.queue(stream(&mut self.random)));
+            // Monitors report changes alone.
+            self.bad_links.iter().for_each(|receiver| queue.set_link(now, *receiver, false));
             let mut hand_over = |queued| queue.push(now, queued);
             core::iter::from_fn(|| old.pop(now)).for_each(&mut hand_over);
             // A scheduler holds packets back for some receivers.
@@ -212,6 +217,10 @@ impl Metered {
 
     /// Whether the link to a receiver is good from now on.
     pub(crate) fn set_link(&mut self, receiver: u32, is_good: bool, now: Instant) {
+        self.bad_links.retain(|bad| *bad != receiver);
+        if !is_good {
+            self.bad_links.push(receiver);
+        }
         self.queues.iter_mut().for_each(|queue| queue.set_link(now, receiver, is_good));
         self.recount();
     }

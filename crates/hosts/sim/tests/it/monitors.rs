@@ -5,7 +5,7 @@ use crate::common::{AP, flow, server, world};
 use fairwave_dot11::{Interpolation, Standard};
 use fairwave_queue::{ALL, Limit};
 use fairwave_sim::world::{LinkMonitor, Monitor, SnrTrace, Source, Traffic, World};
-use fairwave_sim::{Outcome, run};
+use fairwave_sim::{Command, Outcome, Place, Simulation, run};
 use fairwave_trace::{Discard, NodeId};
 use fairwave_units::{Db, Dbm, Duration, Instant};
 
@@ -58,6 +58,24 @@ fn by_level_nothing_is_sent_into_a_fade() {
     assert!(told_nothing.flows[0].longest_silence < Duration::from_millis(200));
     let does_not_listen = simulate(&voices("drop-tail", 8.0, LEVEL));
     assert!(does_not_listen.flows[0].longest_silence < Duration::from_millis(200));
+}
+
+#[test]
+fn a_queue_that_replaces_another_knows_the_bad_links() {
+    let world = voices("drop-tail", 8.0, LEVEL).steerable();
+    let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+    for kind in ALL.iter().filter(|kind| ["csdps", "iwfq", "cif-q"].contains(&kind.name)) {
+        let mut sink = Discard;
+        let mut simulation = Simulation::new(&world, &mut sink).expect("the world is right");
+        let spec = (kind.spec)(Limit::Packets(200));
+        let command = Command::Queue { queue: Place::Radio(AP), spec };
+        simulation.command(&command, at(3_500)).expect("there is a queue");
+        simulation.advance_to(at(10_000));
+        let outcome = simulation.finish(at(10_000));
+        let silence = outcome.flows[0].longest_silence;
+        let off = silence.abs_diff(Duration::from_millis(2_500));
+        assert!(off < Duration::from_millis(100), "{}: {silence}", kind.name);
+    }
 }
 
 #[test]
