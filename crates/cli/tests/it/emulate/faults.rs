@@ -1,10 +1,16 @@
 //! Faults while an emulation runs: a clear error, the results until then, nothing left behind.
 
 use super::bystanders::audited;
-use super::{Ended, Site, machine_can, node};
+use super::{CELL, Ended, Site, machine_can, node};
+use crate::common::scratch;
+use fairwave_emulator::emulation::{Manner, timely};
+use fairwave_scenario::plan::{Job, Plan};
 use serde_json::Value;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 /// Runs a script around the emulator in its own namespaces, and checks that nothing is left.
 fn audit(site: Site, script: &str) -> (Ended, String) {
@@ -268,4 +274,23 @@ fn a_time_that_is_none_is_refused_in_the_name_of_its_option() {
     assert_eq!(ended.code, Some(2), "{}", ended.err);
     let is_named = ended.err.contains("--for '0 s'") && !ended.err.contains("--set");
     assert!(is_named, "{}", ended.err);
+}
+
+/// Threads of programs and of the control socket wait for the loop's end.
+#[test]
+fn a_panic_of_the_loop_ends_the_run() {
+    if !machine_can() {
+        return;
+    }
+    fairwave_netns::set_own_program(Path::new(env!("CARGO_BIN_EXE_fairwave")));
+    let place = scratch();
+    let text = format!("# Does a bug end the run?\n{CELL}");
+    let plan = Plan::parse("cell.toml", &text, &[]).expect("a scenario");
+    let manner = Manner { realtime: false, stop: Arc::default(), program: "fairwave".into() };
+    let job = Job { point: 0, seed: 1 };
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        timely(&plan, job, &place.path().join("out"), &manner, &mut |_| panic!("a bug"))
+    }));
+    let bug = ended.expect_err("it panics");
+    assert_eq!(bug.downcast_ref(), Some(&"a bug"));
 }

@@ -290,6 +290,16 @@ struct Emulation<'a> {
     steering: Steering,
 }
 
+/// Ends the threads beside the loop when it is dropped: the scope waits for them also where the
+/// loop panics, or a later thread is refused.
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Results of driving the world.
 struct Driven {
     report: Report,
@@ -341,6 +351,7 @@ impl Emulation<'_> {
             if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let (mut report, no_carrier) = thread::scope(|scope| -> Result<_, Cause> {
+            let ending = Ending(&over);
             let named = |name: &str| thread::Builder::new().name(format!("fairwave-{name}"));
             let attend = || {
                 let have_all = programs.attend(clock, &over, &request.live.programs);
@@ -357,7 +368,7 @@ impl Emulation<'_> {
             let following = named("links").spawn_scoped(scope, follow).map_err(host_error)?;
             prepare();
             let report = drive.run_and_then(&mut sink, &mut on_turn, &mut on_end);
-            over.store(true, Ordering::Relaxed);
+            drop(ending);
             attending.join().expect("it does not panic");
             listening.transpose().map_err(host_error)?;
             let no_carrier = following.join().expect("it does not panic");
