@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Interval at which the calling thread looks for signals.
-const LOOK: Duration = Duration::from_millis(100);
+pub(crate) const LOOK: Duration = Duration::from_millis(100);
 
 /// The request to end work early, and the exception that is the reason.
 #[derive(Default)]

@@ -5,6 +5,7 @@
 //! sends an action there and takes the observation back. Simulations whose steps are begun
 //! together run at the same time, and the GIL is released while they are awaited.
 
+use crate::attended::LOOK;
 use crate::errors::{ScenarioError, failed};
 use crate::own::Raised;
 use crate::plan::Plan;
@@ -17,12 +18,16 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// Shortest step: a round trip over a quiet cell.
 const MIN_STEP: Duration = Duration::from_millis(1);
+
+/// Part of a step after which a run looks whether it is to end.
+const SLICE: Duration = Duration::from_millis(100);
 
 /// Rows of numbers, one after the other: of flows, of queues, and of the stations or paths that an
 /// action sets.
@@ -54,6 +59,8 @@ pub(crate) struct Stepper {
     #[pyo3(get)]
     steps: u64,
     link: Mutex<Link>,
+    /// Ends the run, also in a step.
+    stop: Arc<AtomicBool>,
     /// Exceptions of algorithms in Python.
     raised: Raised,
 }
@@ -88,6 +95,8 @@ impl Stepper {
         // The failure of an earlier run of this plan is over, unless other runs must hear of it.
         drop(raised.begin());
         let watched = raised.clone();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stops = Arc::clone(&stop);
         let drive = move || {
             // Whether the run goes on: the stepper is there, and no algorithm has raised.
             let send = |observation| {
@@ -96,14 +105,14 @@ impl Stepper {
                 let sent = given.send(if has_failed { failed() } else { Ok(observation) });
                 sent.is_ok() && !has_failed
             };
-            let result = drive(&world, step, &handle, &taken, &send);
+            let result = drive(&world, step, &handle, &taken, &stops, &send);
             // Nobody listens any more if the stepper is gone.
             result.unwrap_or_else(|error| drop(given.send(Err(error.to_string()))));
         };
         thread::Builder::new().name("fairwave-step".to_owned()).spawn(drive).map_err(failed)?;
         let link = Mutex::new(Link { actions, observations, is_under_way: true });
         let steps = end.as_nanos() / step.as_nanos();
-        Ok(Self { steered, places, flows, queues, steps, link, raised })
+        Ok(Self { steered, places, flows, queues, steps, link, stop, raised })
     }
 
     /// Sets the values of an action, and lets the run advance by a step.
@@ -126,26 +135,48 @@ impl Stepper {
 
     /// Waits for the end of the step, or of the preparation of the run. Returns three lists of
     /// numbers: of the flows, of the queues, and of the stations or paths that an action sets.
-    /// Raises the exception of an algorithm, which ends the run.
+    /// Raises the exception of an algorithm or of a signal's handler, which ends the run.
     fn end(&self, py: Python<'_>) -> PyResult<Observation> {
-        let wait = || {
-            let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
-            if !std::mem::take(&mut link.is_under_way) {
-                return Err("no step is under way".to_owned());
+        loop {
+            if let Some(ended) = py.detach(|| self.wait()) {
+                return ended.map_err(|error| self.raised.or(failed(error)));
             }
-            link.observations.recv().unwrap_or_else(|_| Err("the run is over".to_owned()))
-        };
-        py.detach(wait).map_err(|error| self.raised.or(failed(error)))
+            py.check_signals().inspect_err(|_| self.stop.store(true, Ordering::Relaxed))?;
+        }
     }
 }
 
-/// Simulates step by step until the world's end, or until `send` returns false, which gets the
-/// observation of each step.
+impl Stepper {
+    /// Waits for an observation until it is time to look for signals.
+    fn wait(&self) -> Option<Result<Observation, String>> {
+        let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        if !link.is_under_way {
+            return Some(Err("no step is under way".to_owned()));
+        }
+        let observed = match link.observations.recv_timeout(LOOK) {
+            Ok(observed) => observed,
+            Err(RecvTimeoutError::Timeout) => return None,
+            Err(RecvTimeoutError::Disconnected) => Err("the run is over".to_owned()),
+        };
+        link.is_under_way = false;
+        Some(observed)
+    }
+}
+
+impl Drop for Stepper {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Simulates step by step until the world's end, until `stop` is set, or until `send` returns
+/// false, which gets the observation of each step.
 fn drive(
     world: &World,
     step: Duration,
     handle: &Handle,
     actions: &Receiver<Vec<f64>>,
+    stop: &AtomicBool,
     send: &dyn Fn(Observation) -> bool,
 ) -> Result<(), fairwave_sim::Error> {
     let mut before = Latest::new(world.flows.len(), queue_names(world).len(), handle);
@@ -157,7 +188,13 @@ fn drive(
     while goes_on && simulation.now() + step <= end {
         let Ok(values) = actions.recv() else { return Ok(()) };
         handle.set(&values, &mut simulation)?;
-        simulation.advance_to(simulation.now() + step);
+        let next = simulation.now() + step;
+        while simulation.now() < next {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            simulation.advance_to(next.min(simulation.now() + SLICE));
+        }
         let now = latest.borrow();
         goes_on = send(observation(&before, &now, step));
         before.clone_from(&now);

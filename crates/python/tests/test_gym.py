@@ -1,10 +1,14 @@
 """Environments: spaces, seeds, wrong input, and several at a time."""
 
+import os
+import signal
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
+from own_still import Still
 
 import fairwave as fw
 import fairwave.gym
@@ -192,6 +196,28 @@ def test_the_native_stepper_refuses_wrong_calls():
     with pytest.raises(fw.RunError, match="the run is over"):
         stepper.begin([1.0] * 4)
         stepper.end()
+
+
+def test_ctrl_c_ends_a_step():
+    acks_ns = []
+
+    @fw.cc.register
+    class Interrupting(Still):
+        def on_ack(self, ack):
+            if not acks_ns:
+                os.kill(os.getpid(), signal.SIGINT)
+            acks_ns.append(ack.now_ns)
+
+    lasts_s = 86400.0
+    uploads = {"duration": f"{lasts_s} s", "tcp.congestion_control": "Interrupting"}
+    env = fairwave.gym.Weights(set=uploads, step=lasts_s)
+    env.reset(seed=1)
+    with pytest.raises(KeyboardInterrupt):
+        env.step(np.zeros(4, np.float32))
+    with pytest.raises(fw.RunError, match="the run is over"):
+        env.end()
+    fw.cc.unregister("Interrupting")
+    assert acks_ns[-1] < lasts_s * 1e9
 
 
 def test_environments_work_in_processes_of_their_own():
