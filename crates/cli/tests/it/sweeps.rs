@@ -152,6 +152,16 @@ fn runs_in(directory: &Path) -> Vec<String> {
 
 /// A sweep of fewer seeds in the place of a larger one, beside files and runs of the user.
 #[test]
+fn a_forced_sweep_leaves_a_run_that_is_no_sweeps() {
+    let place = scratch();
+    let scenario = tiny().display().to_string();
+    ends_with(0, place.path(), &["run", &scenario, "--out", "out", "--quiet"]);
+    ends_with(0, place.path(), &["sweep", "out/scenario.toml", "--out", "out", "--force", "-q"]);
+    let left = runs_in(&place.path().join("out"));
+    assert!(left.contains(&String::new()) && left.len() > 1, "{left:?}");
+}
+
+#[test]
 fn a_forced_sweep_leaves_no_runs_of_another_one() {
     let place = scratch();
     let scenario = tiny().display().to_string();

@@ -107,7 +107,7 @@ pub fn remove_others(plan: &Plan, root: &Path) -> Result<usize, results::Error> 
             continue;
         }
         results::remove_run(&place)?;
-        if let Some(point) = place.parent().filter(|point| place != root && *point != root) {
+        if let Some(point) = place.parent().filter(|point| *point != root) {
             // An error only means that something else is there.
             let _ = fs::remove_dir(point);
         }
@@ -120,7 +120,8 @@ pub fn remove_others(plan: &Plan, root: &Path) -> Result<usize, results::Error> 
 fn is_of_sweep(place: &Path, root: &Path) -> bool {
     let (Ok(below), Ok(meta)) = (place.strip_prefix(root), read_meta(place)) else { return false };
     let axes: Vec<(String, String)> = meta.axes.into_iter().collect();
-    root_of(below, &axes, meta.seed.0).as_os_str().is_empty()
+    let is_seed = below.file_name() == Some(format!("seed-{}", meta.seed.0).as_ref());
+    is_seed && root_of(below, &axes, meta.seed.0).as_os_str().is_empty()
 }
 
 /// Reason not to continue `what` in `directory`: it has `other`, a complete run of something else.
