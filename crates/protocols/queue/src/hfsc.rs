@@ -332,7 +332,7 @@ impl Order for Hfsc {
         }
     }
 
-    fn withdrawn<T: Item>(&mut self, hosts: &mut Hosts<T>, gone: Shed) {
+    fn withdrawn<T: Item>(&mut self, _: Instant, hosts: &mut Hosts<T>, gone: Shed) {
         if hosts.packets_of(gone.host) == 0 {
             self.deactivate(gone.host);
         } else if let Some(curve) = self.curve_of(gone.host) {

@@ -86,8 +86,8 @@ impl Order for Iwfq {
         self.wfq.shed(hosts, shed);
     }
 
-    fn withdrawn<T: Item>(&mut self, hosts: &mut Hosts<T>, gone: Shed) {
-        self.wfq.withdrawn(hosts, gone);
+    fn withdrawn<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, gone: Shed) {
+        self.wfq.withdrawn(now, hosts, gone);
         self.list(hosts, gone.host);
     }
 

@@ -25,7 +25,8 @@ pub(crate) trait Order: Debug + Send {
 
     /// A packet of a host was removed unsent. Orders for which its place in the queue matters have
     /// their own version.
-    fn withdrawn<T: Item>(&mut self, hosts: &mut Hosts<T>, gone: Shed) {
+    fn withdrawn<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, gone: Shed) {
+        let _ = now;
         self.shed(hosts, gone);
     }
 
@@ -141,10 +142,10 @@ impl<T: Item + Debug + Send, O: Order> Discipline<T> for Scheduled<T, O> {
         self.take(now, host)
     }
 
-    fn withdraw(&mut self, _: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
+    fn withdraw(&mut self, now: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
         let (item, gone) = self.hosts.withdraw(receiver, goes)?;
         if !self.hosts.weight(gone.host).is_zero() {
-            self.order.withdrawn(&mut self.hosts, gone);
+            self.order.withdrawn(now, &mut self.hosts, gone);
         }
         Some(item)
     }

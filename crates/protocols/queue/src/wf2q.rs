@@ -228,7 +228,7 @@ impl Order for Wf2q {
         }
     }
 
-    fn withdrawn<T: Item>(&mut self, hosts: &mut Hosts<T>, gone: Shed) {
+    fn withdrawn<T: Item>(&mut self, _: Instant, hosts: &mut Hosts<T>, gone: Shed) {
         self.shed(hosts, gone);
         if hosts.packets_of(gone.host) > 0 {
             // The oldest packet may be another now; it starts when that one would have.

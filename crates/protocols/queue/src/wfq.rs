@@ -258,7 +258,9 @@ impl Order for Wfq {
         }
     }
 
-    fn withdrawn<T: Item>(&mut self, hosts: &mut Hosts<T>, gone: Shed) {
+    fn withdrawn<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, gone: Shed) {
+        // The fluid system may be through with the packet: nothing of it is given back then.
+        self.tick(now);
         let start = gone.tag.saturating_sub(stretch(gone.bytes, hosts.weight(gone.host)));
         // As for a shed packet; the packets behind it move up.
         let back = gone.tag.saturating_sub(start.max(self.virtual_now));

@@ -331,3 +331,19 @@ fn packets_behind_a_withdrawn_one_move_up() {
         assert_eq!(order(0), order(5), "{name}");
     }
 }
+
+#[test]
+fn wfq_gives_back_nothing_that_its_fluid_system_has_served() {
+    // A byte takes one microsecond.
+    let rate = Some(fairwave_units::BitRate(8_000_000));
+    let mut queue = Spec::Wfq(WfqConfig { hosts: roomy(), rate }).build(crate::testing::random());
+    (0..2).for_each(|id| queue.push(NOW, to(id, 1, 1500)));
+    (10..20).for_each(|id| queue.push(NOW, to(id, 2, 1500)));
+    // After 6 ms the fluid system has served 3000 bytes of each, and then host 2 alone: V is 4000.
+    let now = Instant::from_nanos(7_000_000);
+    let withdraw = || queue.withdraw(now, 1, &|_| true).map(|thing| thing.id);
+    assert!(core::iter::from_fn(withdraw).eq(0..2));
+    queue.push(now, to(2, 1, 1500));
+    let sent = drain(&mut *queue, now);
+    assert_eq!(sent[..5], [10, 11, 12, 2, 13], "its tag is 5500");
+}
