@@ -27,7 +27,9 @@ pub trait Discipline<T>: Debug + Send {
 
     /// Removes the oldest item for `receiver` that `goes` selects, which is not sent: the queue is
     /// replaced, or the receiver has left. Nobody is charged for it, and the other items stay as
-    /// they are. Schedulers of hosts give the items of a receiver without weight, too.
+    /// they are. Where datagrams and TCP, or ACKs and other packets, have queues of their own, the
+    /// oldest of the first of them goes, though another may hold an older one. Schedulers of hosts
+    /// give the items of a receiver without weight, too.
     fn withdraw(&mut self, now: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T>;
 
     /// Bytes of the item that [`Discipline::pop_to`] considers first; it may drop that one and

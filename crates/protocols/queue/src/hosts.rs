@@ -232,7 +232,8 @@ impl<T: Item> Hosts<T> {
         }
     }
 
-    /// Removes the oldest packet for a receiver, served or not, that `goes` selects.
+    /// Removes the oldest packet for a receiver, served or not, that `goes` selects: of datagrams
+    /// and TCP in queues of their own, a datagram where one is selected.
     pub(crate) fn withdraw(&mut self, receiver: u32, goes: Goes<'_, T>) -> Option<(T, Shed)> {
         let find = |host: u32| Some((host, self.find(host, goes)?));
         let (host, place) = self.numbers(receiver).find_map(find)?;

@@ -231,8 +231,9 @@ impl Metered {
         self.recount();
     }
 
-    /// Removes the oldest packet to a receiver that `goes` selects, of any category. It is not sent
-    /// from here, and the other packets stay as they are.
+    /// Removes a packet to a receiver that `goes` selects, of the lowest category that has one, in
+    /// the order of [`Discipline::withdraw`]. It is not sent from here, and the other packets stay
+    /// as they are.
     pub(crate) fn withdraw(
         &mut self,
         now: Instant,
