@@ -7,22 +7,9 @@ use super::route::Route;
 use super::session::{BUSY, Session, Waiting};
 use fairwave_machine::Machine;
 use fairwave_shake::Input;
-use fairwave_units::{Duration, Instant};
+use fairwave_units::Instant;
 use fairwave_wire::shake::Side;
 use fairwave_wire::shake::record::Echo;
-
-/// Time for which paths must have taken segments of a size before open streams grow to it. A return
-/// to a smaller one retransmits what is in flight.
-const GROW_AFTER: Duration = Duration::from_secs(10);
-
-/// A payload of segments that all paths take, which may be larger than those of open streams: after
-/// a fall, a path may answer a question for a smaller MTU first.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Steady {
-    mss: Option<u16>,
-    /// Time since which this is so, or at which streams last grew.
-    since: Instant,
-}
 
 impl Session {
     /// The host has a path, at first or again.
@@ -72,11 +59,7 @@ impl Session {
 
     /// Every path takes segments of this payload: those of open streams grow to it after a while.
     pub(super) fn grow(&mut self, now: Instant, mss: Option<u16>) {
-        if mss != self.steady.mss {
-            self.steady = Steady { mss, since: now };
-        }
-        let Some(mss) = mss.filter(|_| now.since(self.steady.since) >= GROW_AFTER) else { return };
-        self.steady.since = now;
+        let Some(mss) = self.steady.note(now, mss) else { return };
         for slot in 0..self.streams.capacity() {
             let Some(stream) = self.streams.get(slot) else { continue };
             let mss = mss.min(stream.max_mss);

@@ -20,6 +20,7 @@ mod route;
 mod sent;
 mod session;
 mod settings;
+mod steady;
 #[cfg(test)]
 mod tests;
 

@@ -232,8 +232,8 @@ impl<P: Marked> Multi<P> {
         self.is_broken
     }
 
-    /// Frees the buffers of a set whose connections have all ended, and that has no reader any more.
-    /// Returns whether they have: until then a peer may fill the buffers.
+    /// Frees the buffers of a set whose connections have all ended, and that has no reader any
+    /// more. Returns whether they have: until then a peer may fill the buffers.
     pub fn discard(&mut self) -> bool {
         if !self.legs.iter().all(Leg::is_over) {
             return false;
