@@ -300,7 +300,7 @@ impl Carrier {
     pub(super) fn has_reset(&self) -> bool {
         match self {
             Self::Shake(connection) => connection.has_reset(),
-            Self::Multi(set) => set.is_broken(),
+            Self::Multi(set) => set.broken().is_some(),
         }
     }
 
@@ -372,7 +372,7 @@ impl Carrier {
                 while let Some(event) = set.event() {
                     happened.any = true;
                     if event == multi::Event::Broken {
-                        happened.reset = Some(Reason::NoPath);
+                        happened.reset = set.broken();
                     }
                 }
             }

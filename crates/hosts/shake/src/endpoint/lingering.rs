@@ -2,11 +2,13 @@
 
 use super::carrier::Carrier;
 use super::event::Event;
-use super::session::{Repeated, Session, Stream, Waiting};
+use super::route::Transmit;
+use super::session::{Repeated, Session, Waiting, reset_header};
 use fairwave_machine::Machine;
 use fairwave_shake::Input;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::shake::Reason;
+use fairwave_wire::shake::record::Frame;
 
 /// Time for which a stream that is over answers a peer that missed its last acknowledgement, and
 /// for which resets are repeated.
@@ -120,13 +122,40 @@ impl Session {
         }
     }
 
+    /// The message that resets a set that this end has broken off, for its next path.
+    pub(super) fn announce_reset(&mut self, slot: usize) -> Option<Transmit> {
+        let stream = self.streams.get_mut(slot).filter(|stream| stream.over_since.is_none())?;
+        let Carrier::Multi(set) = &stream.carrier else { return None };
+        // Segments with RST follow, which say no more than that. The farewell of a session that is
+        // closed ends its sets as well.
+        let reason = set.broken().filter(|why| *why != Reason::NoPath && !self.is_closed)?;
+        let (id, first) = (stream.id, stream.announced);
+        stream.announced = self.paths.len();
+        for path in first..self.paths.len() {
+            let header = reset_header(self.side, path as u8, id, reason);
+            // Not in a bundle, which would leave behind the segments.
+            if let Some(transmit) = self.record(path as u8, &Frame::Message(header, &[])) {
+                self.streams.get_mut(slot)?.announced = path + 1;
+                return Some(transmit);
+            }
+        }
+        None
+    }
+
     /// The peer has reset a set, and says so by more than segments that were lost.
     pub(super) fn take_reset(&mut self, now: Instant, slot: usize, reason: Reason) {
-        let open = |stream: &&mut Stream| stream.over_since.is_none();
-        let Some(stream) = self.streams.get_mut(slot).filter(open) else { return };
-        // Over from now on, so that this end repeats nothing.
-        (stream.over_since, stream.reset) = (Some(now), stream.reset.or(Some(reason)));
-        stream.carrier.abort(now);
+        let Some(stream) = self.streams.get_mut(slot) else { return };
+        if stream.over_since.is_none() {
+            // Over from now on, so that this end repeats nothing.
+            (stream.over_since, stream.reset) = (Some(now), stream.reset.or(Some(reason)));
+            stream.carrier.abort(now);
+        } else if stream.reset == Some(Reason::NoPath) && reason != Reason::NoPath {
+            // A segment with RST came first, which does not say why.
+            stream.reset = Some(reason);
+            self.resets.remove(&slot);
+        } else {
+            return;
+        }
         self.events.push_back(Event::Stream { session: self.number, stream: slot });
         self.touch(slot);
     }

@@ -48,6 +48,8 @@ pub(super) struct Stream {
     /// Time since which it is over and released.
     pub(super) lingers_since: Option<Instant>,
     pub(super) reset: Option<Reason>,
+    /// Number of paths, from the first on, that have carried the reason of a set's reset.
+    pub(super) announced: usize,
     pub(super) mss: u16,
     pub(super) max_mss: u16,
     /// Bytes that it may buffer in each direction; none once its buffers were freed.
@@ -63,6 +65,12 @@ pub(super) enum Waiting {
     Close(u8),
     /// The reset of a set, for a path.
     Reset(u8, u64, Reason),
+}
+
+/// The header of a message that resets a set.
+pub(super) fn reset_header(from: Side, path: u8, connection: u64, reason: Reason) -> Header {
+    let (number, body) = (NonZeroU64::MIN, Body::Reset { reason });
+    Header { connection, from, path, number, sent_us: 0, body }
 }
 
 /// State of one session.
@@ -205,6 +213,7 @@ impl Session {
             over_since: None,
             lingers_since: None,
             reset: None,
+            announced: 0,
             mss,
             max_mss: config.max_mss,
             share,
@@ -437,6 +446,9 @@ impl Session {
             return Some(transmit);
         }
         while let Some(slot) = self.dirty.front().copied() {
+            if let Some(transmit) = self.announce_reset(slot) {
+                return Some(transmit);
+            }
             let piece = self.streams.get_mut(slot).and_then(|stream| stream.carrier.poll(now));
             if let Some(piece) = piece {
                 let stream = &mut self.streams[slot];
@@ -518,9 +530,7 @@ impl Session {
             }
             Waiting::Close(id) => self.record(id, &Frame::Close),
             Waiting::Reset(path, connection, reason) => {
-                let (from, body) = (self.side, Body::Reset { reason });
-                let number = NonZeroU64::MIN;
-                self.bundle(&Header { connection, from, path, number, sent_us: 0, body })
+                self.bundle(&reset_header(self.side, path, connection, reason))
             }
         }
     }

@@ -23,6 +23,7 @@ use fairwave_machine::Machine;
 use fairwave_tcp::{self as tcp, Segment};
 use fairwave_units::Instant;
 use fairwave_wire::multi::{Header, Preface};
+use fairwave_wire::shake::Reason;
 use incoming::Incoming;
 use leg::{Leg, Reading};
 use outgoing::Outgoing;
@@ -134,7 +135,7 @@ pub struct Multi<P: Marked> {
     /// The set's id, for the end that waits.
     set: Option<u64>,
     now: Instant,
-    is_broken: bool,
+    broken: Option<Reason>,
     is_remote_closed_reported: bool,
     is_closed_reported: bool,
     events: VecDeque<Event>,
@@ -171,7 +172,7 @@ impl<P: Marked> Multi<P> {
             is_started: false,
             set,
             now: Instant::ZERO,
-            is_broken: false,
+            broken: None,
             is_remote_closed_reported: false,
             is_closed_reported: false,
             events: VecDeque::new(),
@@ -188,7 +189,7 @@ impl<P: Marked> Multi<P> {
 
     /// Bytes that a write would take now.
     pub fn send_space(&self) -> u32 {
-        if self.is_broken { 0 } else { self.tx.space() }
+        if self.broken.is_some() { 0 } else { self.tx.space() }
     }
 
     /// Whether the peer's stream has come whole and was read.
@@ -227,9 +228,10 @@ impl<P: Marked> Multi<P> {
         self.legs.iter().all(|leg| leg.is_over() || is_done && leg.is_end_delivered())
     }
 
-    /// Whether it was aborted, or its streams cannot be completed any more.
-    pub fn is_broken(&self) -> bool {
-        self.is_broken
+    /// Reason for which its streams cannot be completed any more. A set that the peer has reset
+    /// has [`Reason::NoPath`], as a segment with RST carries no reason.
+    pub fn broken(&self) -> Option<Reason> {
+        self.broken
     }
 
     /// Frees the buffers of a set whose connections have all ended, and that has no reader any
@@ -238,7 +240,9 @@ impl<P: Marked> Multi<P> {
         if !self.legs.iter().all(Leg::is_over) {
             return false;
         }
-        self.is_broken |= !self.is_done();
+        if !self.is_done() {
+            self.broken.get_or_insert(Reason::NoPath);
+        }
         self.legs.iter_mut().for_each(Leg::discard);
         self.rx.discard();
         self.tx.discard();
@@ -261,7 +265,7 @@ impl<P: Marked> Multi<P> {
 
     fn write(&mut self, data: P) {
         let len = data.len();
-        let taken = if self.is_broken { 0 } else { self.tx.write(data) };
+        let taken = if self.broken.is_some() { 0 } else { self.tx.write(data) };
         if taken < len {
             self.tx.wants_space = true;
             self.events.push_back(Event::Refused(len - taken));
@@ -320,7 +324,7 @@ impl<P: Marked> Multi<P> {
         self.events.push_back(Event::Down(index as u8, cause));
         self.tx.give_up_on(self.legs[index].undelivered());
         if !self.split.resends() {
-            self.break_off();
+            self.break_off(Reason::NoPath);
         }
     }
 
@@ -329,8 +333,9 @@ impl<P: Marked> Multi<P> {
         self.rx.is_complete() && self.tx.is_delivered()
     }
 
-    fn break_off(&mut self) {
-        if !core::mem::replace(&mut self.is_broken, true) {
+    fn break_off(&mut self, reason: Reason) {
+        if self.broken.is_none() {
+            self.broken = Some(reason);
             self.legs.iter_mut().for_each(|leg| leg.abort(self.now));
             self.events.push_back(Event::Broken);
         }
@@ -407,7 +412,7 @@ impl<P: Marked> Multi<P> {
     /// behind their last blocks, with an adaptive one when all has arrived, over whichever.
     fn finish(&mut self) {
         let is_done = if self.split.resends() { self.tx.is_delivered() } else { self.tx.is_cut() };
-        if !is_done || self.is_broken {
+        if !is_done || self.broken.is_some() {
             return;
         }
         let length = self.tx.written();
@@ -432,13 +437,13 @@ impl<P: Marked> Multi<P> {
         (0..self.legs.len()).for_each(|index| self.receive(index));
         self.pull();
         if self.rx.is_unread() {
-            self.break_off();
+            self.break_off(Reason::NotReading);
         }
-        if !self.is_broken {
+        if self.broken.is_none() {
             self.tx.fill(self.now, &mut self.legs);
             self.finish();
             if self.tx.is_barred(&self.legs) {
-                self.break_off();
+                self.break_off(Reason::NoPath);
             }
         }
         (0..self.legs.len()).for_each(|index| self.receive(index));
@@ -458,14 +463,15 @@ impl<P: Marked> Multi<P> {
             self.is_remote_closed_reported = true;
             self.events.push_back(Event::RemoteClosed);
         }
-        if !self.is_over() || self.is_broken || self.is_closed_reported || !self.is_started {
+        let is_ended = self.broken.is_some() || self.is_closed_reported;
+        if !self.is_over() || is_ended || !self.is_started {
             return;
         }
         if self.is_done() {
             self.is_closed_reported = true;
             self.events.push_back(Event::Closed);
         } else if self.rx.bytes_ready() == 0 {
-            self.break_off();
+            self.break_off(Reason::NoPath);
         }
     }
 }
@@ -492,7 +498,7 @@ impl<P: Marked> Machine for Multi<P> {
                 self.rx.close();
             }
             Input::Abort => {
-                self.is_broken = true;
+                self.broken.get_or_insert(Reason::Abort);
                 self.legs.iter_mut().for_each(|leg| leg.abort(now));
             }
             Input::Told(connection, mark) => {

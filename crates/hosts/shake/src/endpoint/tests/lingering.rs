@@ -2,6 +2,7 @@
 
 use super::pauses::start;
 use super::*;
+use fairwave_wire::shake::Reason;
 
 impl Net {
     /// Opens streams 5 ms apart, whose applications end them at once.
@@ -92,6 +93,8 @@ fn data_without_a_reader_resets_a_stream() {
                 for (end, stream) in [(End::A, streams[0]), (End::B, streams[1])] {
                     assert!(net.over(end, stream), "{mode:?} {end:?}, {megabytes} MB");
                 }
+                let reason = net.reset_of(writer, streams[writer as usize]);
+                assert_eq!(reason, Some(Reason::NotReading), "{mode:?} {writer:?}, {megabytes} MB");
             }
         }
     }

@@ -37,6 +37,15 @@ impl Net {
         self.release(end, (session, stream));
     }
 
+    /// Reason for which a stream was reset, of a host that has not released it.
+    pub(super) fn reset_of(
+        &mut self,
+        end: End,
+        (session, stream): (usize, usize),
+    ) -> Option<Reason> {
+        self.host(end).stream(session, stream).expect("it is not released").reset
+    }
+
     /// Time after which a host's stream is over; panics after `longest_s`.
     fn ends_within(&mut self, end: End, stream: (usize, usize), longest_s: u64) {
         let latest = self.now + Duration::from_secs(longest_s);
@@ -212,15 +221,43 @@ fn a_lost_reset_is_repeated() {
             net.ms(2_000);
             net.works = vec![true; 2];
             net.ends_within(peer, streams[peer as usize], 3);
-            let (session, stream) = streams[peer as usize];
-            let state = net.host(peer).stream(session, stream).expect("it is not released");
-            assert_eq!(state.reset, Some(Reason::Abort), "{mode:?} {end:?}");
-            net.release(peer, (session, stream));
+            let stream = streams[peer as usize];
+            assert_eq!(net.reset_of(peer, stream), Some(Reason::Abort), "{mode:?} {end:?}");
+            net.release(peer, stream);
             net.ms(40_000);
             for (end, (session, stream)) in [(End::A, streams[0]), (End::B, streams[1])] {
                 assert!(net.host(end).stream(session, stream).is_none(), "it is forgotten");
             }
         }
+    }
+}
+
+/// A stream is aborted while all paths work.
+#[test]
+fn an_abort_is_reported_as_one() {
+    for mode in Mode::ALL {
+        for (end, peer) in [(End::A, End::B), (End::B, End::A)] {
+            let (mut net, streams) = begun_in(mode);
+            net.abort(end, streams[end as usize]);
+            net.ends_within(peer, streams[peer as usize], 1);
+            let reason = net.reset_of(peer, streams[peer as usize]);
+            assert_eq!(reason, Some(Reason::Abort), "{mode:?} {end:?}");
+        }
+    }
+}
+
+/// A segment with RST overtakes the message that has the reason.
+#[test]
+fn a_reason_that_arrives_late_is_reported() {
+    let (mut net, [_, (session, stream)]) = begun_in(Mode::Multi);
+    let now = net.now;
+    for (told, reported) in [
+        (Reason::NoPath, Reason::NoPath),
+        (Reason::NotReading, Reason::NotReading),
+        (Reason::Abort, Reason::NotReading),
+    ] {
+        net.host(End::B).with(session, |open| open.take_reset(now, stream, told));
+        assert_eq!(net.reset_of(End::B, (session, stream)), Some(reported));
     }
 }
 
