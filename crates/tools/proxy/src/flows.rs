@@ -22,10 +22,12 @@ const MARGIN_PERCENT: u64 = 105;
 
 /// Silence of a peer that owes an ACK after which it counts as vanished, as with keep-alive probes,
 /// which the kernel does not send while data are in flight. `TCP_USER_TIMEOUT` would also end flows
-/// to a receiver that does not read for a while.
-const SILENCE: Duration = Duration::from_secs(120);
+/// to a receiver that does not read for a while. Such a receiver may drop what has no room and owe
+/// the ACK. It answers each repetition: one in 120 s (`TCP_RTO_MAX` of net/tcp.h), which the
+/// kernel's timer may send 4 s late. The answer is seen at the next look.
+pub(crate) const SILENCE: Duration = Duration::from_secs(150);
 /// Period in which silence is looked for: each leg costs a system call.
-const SILENCE_LOOK: Duration = Duration::from_secs(10);
+pub(crate) const SILENCE_LOOK: Duration = Duration::from_secs(10);
 
 /// State of a target between ticks.
 #[derive(Debug, Default)]
