@@ -6,7 +6,6 @@ use crate::netlink::Netlink;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send, sockopt};
 use std::io;
-use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// A socket for frames of one EtherType. Each has its Ethernet header before it. Reads and writes
@@ -27,20 +26,6 @@ pub fn link_address(interface: &str) -> Result<[u8; 6], Error> {
         let mut netlink = Netlink::open()?;
         let index = netlink.index(interface)?;
         netlink.link_address(index)
-    };
-    requested().map_err(Error::at(format!("interface `{interface}`")))
-}
-
-/// The first IPv4 address of an interface of the calling thread's network namespace; `None` if it
-/// has none.
-///
-/// # Errors
-/// If there is no such interface.
-pub fn ipv4_address(interface: &str) -> Result<Option<Ipv4Addr>, Error> {
-    let requested = || -> io::Result<Option<Ipv4Addr>> {
-        let mut netlink = Netlink::open()?;
-        let index = netlink.index(interface)?;
-        netlink.ipv4_address(index)
     };
     requested().map_err(Error::at(format!("interface `{interface}`")))
 }

@@ -59,7 +59,7 @@ pub use classify::Traffic;
 pub use clock::Clock;
 pub use egress::{Egress, Pieces, egress_obstacle, may_lead_egress};
 pub use error::{Error, Lack, Missing};
-pub use ether::{EtherSocket, ipv4_address, link_address};
+pub use ether::{EtherSocket, link_address};
 pub use forwarding::Forwarding;
 pub use ingress::Ingress;
 pub use intercept::{Interception, InterceptionPlan, any_addresses, has_ipv6, listen_transparent};

@@ -7,6 +7,7 @@
 use crate::Error;
 use crate::netlink::Netlink;
 use std::io;
+use std::net::Ipv4Addr;
 
 /// An interface of the network namespace of the thread that opened this, by its number.
 #[derive(Debug)]
@@ -37,6 +38,14 @@ impl Presence {
         let is_there = self.netlink.has(self.index)?;
         if is_there { Ok(()) } else { Err(io::Error::other("the interface is gone")) }
     }
+
+    /// Its first IPv4 address, whatever its name is now; `None` if it has none.
+    ///
+    /// # Errors
+    /// If the kernel does not list the addresses.
+    pub fn ipv4_address(&mut self) -> io::Result<Option<Ipv4Addr>> {
+        self.netlink.ipv4_address(self.index)
+    }
 }
 
 #[cfg(test)]
@@ -47,6 +56,7 @@ impl Presence {
 )]
 mod tests {
     use super::*;
+    use crate::Prefix;
     use crate::kernel::unshare;
     use netlink_packet_route::RouteNetlinkMessage;
     use netlink_packet_route::link::{LinkAttribute, LinkMessage};
@@ -65,12 +75,23 @@ mod tests {
             let mut netlink = Netlink::open().unwrap();
             let here = File::open("/proc/thread-self/ns/net").unwrap();
             netlink.veth("w0", "w1", here.as_fd()).unwrap();
-            let presence = Presence::of("w0").unwrap();
+            let mut presence = Presence::of("w0").unwrap();
+            let address = |last| Ipv4Addr::new(192, 0, 2, last);
+            let add = |name: &str, last| {
+                let mut netlink = Netlink::open().unwrap();
+                let index = netlink.index(name).unwrap();
+                netlink.address(index, Prefix::new(address(last), 24)).unwrap();
+            };
+            add("w0", 1);
             let mut renamed = LinkMessage::default();
             renamed.header.index = netlink.index("w0").unwrap();
             renamed.attributes = vec![LinkAttribute::IfName("lan7".to_owned())];
             netlink.ask(RouteNetlinkMessage::SetLink(renamed), 0).unwrap();
             presence.check().unwrap();
+            netlink.veth("w0", "w2", here.as_fd()).unwrap();
+            add("w0", 2);
+            assert_eq!(presence.ipv4_address().unwrap(), Some(address(1)));
+            netlink.delete(netlink.index("w0").unwrap()).unwrap();
             netlink.delete(netlink.index("lan7").unwrap()).unwrap();
             netlink.veth("w0", "w1", here.as_fd()).unwrap();
             assert_eq!(presence.check().unwrap_err().to_string(), "the interface is gone");

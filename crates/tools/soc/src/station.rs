@@ -6,7 +6,7 @@ use crate::path::{Listener, Path, Received};
 use crate::piggyback::Outgoing;
 use crate::source::{Level, SnrSource};
 use crate::wait::wait_for;
-use fairwave_linux::{Clock, Presence, clock, ipv4_address};
+use fairwave_linux::{Clock, Presence, clock};
 use fairwave_machine::Machine;
 use fairwave_soc::{Contact, FilterSpec, Format, Reporter, ReporterConfig, ReporterInput, Sent};
 use fairwave_units::{Duration, Instant};
@@ -126,7 +126,7 @@ pub fn run(
     mut receive: impl FnMut(StationEvent),
 ) -> Result<StationCounts, Error> {
     let clock = Clock::start();
-    let presence = Presence::of(&plan.interface)?;
+    let mut presence = Presence::of(&plan.interface)?;
     let mut station = Station::open(&plan, clock.now())?;
     let StationPlan { interface, interval, piggyback, mut source, .. } = plan;
     let mut outgoing = piggyback.then(|| Outgoing::open(&interface)).transpose()?;
@@ -137,7 +137,7 @@ pub fn run(
         if now >= look {
             look = now + ADDRESS_LOOK;
             presence.check().map_err(broken)?;
-            station.look_up_address(now, &interface);
+            station.look_up_address(now, &mut presence);
         }
         if now >= sample {
             sample = now + interval / SAMPLES;
@@ -273,8 +273,8 @@ impl Station {
     }
 
     /// Reads the interface's IPv4 address; without an answer of the kernel the last one stays.
-    fn look_up_address(&mut self, now: Instant, interface: &str) {
-        if let Ok(ipv4) = ipv4_address(interface) {
+    fn look_up_address(&mut self, now: Instant, presence: &mut Presence) {
+        if let Ok(ipv4) = presence.ipv4_address() {
             let ipv4 = ipv4.unwrap_or(Ipv4Addr::UNSPECIFIED);
             self.reporter.handle(now, ReporterInput::Address(ipv4));
         }
