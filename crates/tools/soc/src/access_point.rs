@@ -33,7 +33,7 @@ const GATHER: Duration = Duration::from_millis(15);
 /// Maximum number of frames that are read before other work gets its turn.
 const BATCH: usize = 256;
 /// Warning of an access point without a status socket.
-const NO_DESK: &str = "another user's program has taken the name of the status socket: `soc \
+const NO_DESK: &str = "another program has taken the name of the status socket: `soc \
                        status` shows nothing of this interface";
 /// Name of the class of all traffic that has no other.
 const REST: &str = "rest";

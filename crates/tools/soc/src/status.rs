@@ -21,6 +21,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::path::Path;
 use std::time::Duration;
 
 /// Maximum wait of a reader for the answer.
@@ -239,7 +240,13 @@ fn name(interface: &str) -> String {
 /// If the kernel's list of sockets cannot be read.
 pub fn served() -> Result<Vec<String>, Error> {
     let list = fs::read_to_string(SOCKETS).map_err(Error::at(SOCKETS))?;
-    Ok(served_in(&list).into_iter().filter(|interface| is_served(interface)).collect())
+    let mut interfaces = served_in(&list);
+    // Any program can take names and accept no connection at them.
+    let shares = u32::try_from(interfaces.len()).unwrap_or(u32::MAX).max(1);
+    let patience = (QUEUE_PATIENCE / shares).max(Duration::from_millis(1));
+    let is_access_point = |holder| matches!(holder, Ok(Holder::AccessPoint(_)));
+    interfaces.retain(|interface| is_access_point(Holder::of(interface, patience)));
+    Ok(interfaces)
 }
 
 /// The interfaces in the kernel's list. Its last column is the name, which begins with `@` if it is
@@ -261,24 +268,64 @@ enum Holder {
 
 impl Holder {
     /// # Errors
-    /// If no process has the name, or it accepts no connections.
-    fn of(interface: &str) -> io::Result<Self> {
+    /// If no process has the name, or it accepts no connection for as long as `patience`.
+    fn of(interface: &str, patience: Duration) -> io::Result<Self> {
         let kind = SocketType::STREAM;
         let socket = socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
         // A full queue, which any program can have, would keep a reader waiting for ever.
-        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(QUEUE_PATIENCE))?;
+        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(patience))?;
         connect(&socket, &SocketAddrUnix::new_abstract_name(name(interface).as_bytes())?)?;
         let user = peer_user(&socket)?;
-        Ok(match user == 0 || user == geteuid().as_raw() {
+        Ok(match is_trusted(user) {
             true => Self::AccessPoint(socket.into()),
             false => Self::Stranger(user),
         })
     }
 }
 
-/// Whether an access point serves an interface in this network namespace.
+fn is_trusted(user: u32) -> bool {
+    user == 0 || user == geteuid().as_raw()
+}
+
+/// Whether an access point serves an interface in this network namespace. One that is stopped, or
+/// whose queue others keep full, does so too.
 pub(crate) fn is_served(interface: &str) -> bool {
-    matches!(Holder::of(interface), Ok(Holder::AccessPoint(_)))
+    match Holder::of(interface, QUEUE_PATIENCE) {
+        Ok(holder) => matches!(holder, Holder::AccessPoint(_)),
+        Err(error) => error.kind() == io::ErrorKind::WouldBlock && has_trusted_owner(interface),
+    }
+}
+
+/// Whether a process of root, or of the same user, holds the socket with an interface's name.
+/// Processes that this one may not look into do not count.
+fn has_trusted_owner(interface: &str) -> bool {
+    let list = fs::read_to_string(SOCKETS).unwrap_or_default();
+    let Some(inode) = listener_in(&list, &name(interface)) else { return false };
+    let link = format!("socket:[{inode}]");
+    let has_it = |process: &Path| {
+        let files = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+        files.into_iter().any(|file| fs::read_link(file.path()).is_ok_and(|to| to == *link))
+    };
+    // The owner of a process's directory is root also after the process has become another user.
+    let user = |process: &Path| {
+        let status = fs::read_to_string(process.join("status")).ok()?;
+        let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+        users.split_whitespace().nth(1)?.parse().ok()
+    };
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut paths = processes.map(|process| process.path());
+    paths.any(|process| has_it(&process) && user(&process).is_some_and(is_trusted))
+}
+
+/// Number of the socket that listens at an abstract name, in the kernel's list. The bit
+/// `__SO_ACCEPTCON` of linux/net.h sets it apart from its connections.
+fn listener_in<'a>(list: &'a str, name: &str) -> Option<&'a str> {
+    let rows = list.lines().map(|line| line.split_whitespace().collect::<Vec<&str>>());
+    let inode = |row: Vec<&'a str>| match row[..] {
+        [_, _, _, "00010000", _, _, inode, at] if at.strip_prefix('@') == Some(name) => Some(inode),
+        _ => None,
+    };
+    rows.into_iter().find_map(inode)
 }
 
 /// The error where another access point has the interface.
@@ -337,7 +384,7 @@ impl StatusSocket {
 pub fn ask(interface: &str) -> Result<Status, Error> {
     let place = format!("interface `{interface}`: no `fairwave soc ap` answers there");
     let requested = || -> io::Result<Status> {
-        let socket = match Holder::of(interface)? {
+        let socket = match Holder::of(interface, QUEUE_PATIENCE)? {
             Holder::AccessPoint(socket) => socket,
             Holder::Stranger(user) => {
                 let what = format!("a program of user {user} has taken the name of its socket");
@@ -357,7 +404,7 @@ mod tests {
     use super::*;
 
     fn asker(interface: &str) -> UnixStream {
-        match Holder::of(interface).unwrap() {
+        match Holder::of(interface, QUEUE_PATIENCE).unwrap() {
             Holder::AccessPoint(socket) => socket,
             Holder::Stranger(user) => panic!("user {user}"),
         }
@@ -420,6 +467,18 @@ mod tests {
         }
     }
 
+    /// As one that is stopped, or whose queue another user keeps full.
+    #[test]
+    fn an_access_point_that_accepts_nobody_keeps_its_interface() {
+        let interface = format!("full-{}", std::process::id());
+        let desk = StatusSocket::open(&interface).unwrap().expect("a name that nobody has");
+        while Holder::of(&interface, Duration::from_millis(1)).is_ok() {}
+        assert!(is_served(&interface));
+        assert!(StatusSocket::open(&interface).is_err());
+        drop(desk);
+        assert!(!is_served(&interface));
+    }
+
     #[test]
     fn access_points_are_found_among_the_sockets() {
         let list = "Num       RefCount Protocol Flags    Type St Inode Path\n\
@@ -430,5 +489,8 @@ mod tests {
             0000000000000000: 00000002 00000000 00000000 0001 03 18445 @fairwave-soc-wlan0\n";
         assert_eq!(served_in(list), ["wlan0", "wlan1"]);
         assert_eq!(served_in("Num\n"), Vec::<String>::new());
+        let listener = |interface| listener_in(list, &name(interface));
+        let found = ["wlan0", "wlan1", "eth0"].map(listener);
+        assert_eq!(found, [Some("18444"), Some("18441"), None]);
     }
 }
