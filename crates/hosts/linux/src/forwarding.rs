@@ -9,11 +9,12 @@
 
 use crate::Error;
 use crate::netlink::Netlink;
+use crate::place::Place;
 use crate::tools::{delete_table, load, nft};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// Name of the set in the table.
@@ -27,9 +28,9 @@ const ALL: &str = "all_others";
 pub struct Forwarding {
     /// `ip` or `ip6`, as nftables calls the family.
     pub family: String,
-    /// Name of the interface.
-    pub interface: String,
-    /// Path of its setting below `/proc/sys`.
+    /// The interface, which may be renamed meanwhile.
+    pub at: Place,
+    /// Path of its setting below `/proc/sys`, by its name at the change.
     pub setting: String,
     /// Interface that packets may be forwarded to. It exists as long as the use lasts.
     pub user: String,
@@ -61,7 +62,7 @@ impl Forwarding {
             return Ok(());
         }
         let rules = if is_shared { self.element("add") } else { self.new_table() };
-        let step = format!("nft for forwarding at {}", self.interface);
+        let step = format!("nft for forwarding at {}", self.at.interface);
         record(self)?;
         load(&rules).map_err(Error::at(step))?;
         fs::write(&self.setting, "1").map_err(Error::at(self.setting.clone()))
@@ -80,16 +81,26 @@ impl Forwarding {
         }
         // Forwarding ends before the rule that restricts it.
         let is_wanted = self.all_forward() && self.set(ALL).is_none();
-        if Path::new(&self.setting).exists() && !is_wanted {
-            fs::write(&self.setting, "0")?;
+        if let Some(setting) = self.present_setting()?
+            && setting.exists()
+            && !is_wanted
+        {
+            fs::write(setting, "0")?;
         }
         delete_table(&self.family, &self.table())
     }
 
-    /// Name of the table. Names of interfaces may have characters that those of tables may not.
+    /// Name of the table.
     fn table(&self) -> String {
-        let digits: String = self.interface.bytes().map(|byte| format!("{byte:02x}")).collect();
-        format!("fairwave_forward_{digits}")
+        format!("fairwave_forward_{}", self.at.index)
+    }
+
+    /// Path of the setting by the interface's present name; `None` if the interface is gone.
+    fn present_setting(&self) -> io::Result<Option<PathBuf>> {
+        let name = Netlink::open()?.name(self.at.index)?;
+        let setting = Path::new(&self.setting);
+        let parts = setting.parent().and_then(Path::parent).zip(setting.file_name());
+        Ok(name.zip(parts).map(|(name, (folder, file))| folder.join(name).join(file)))
     }
 
     /// Whether forwarding is on for all interfaces, whatever this one's own setting is.
@@ -101,7 +112,7 @@ impl Forwarding {
     }
 
     fn new_table(&self) -> String {
-        let Self { family, interface, user, .. } = self;
+        let Self { family, at: Place { index, .. }, user, .. } = self;
         let all = if self.all_forward() {
             format!("set {ALL} {{ type ifname; }}")
         } else {
@@ -116,7 +127,7 @@ impl Forwarding {
                 {all}
                 chain through {{
                     type filter hook forward priority 0;
-                    iifname \"{interface}\" oifname != @{SET} drop
+                    iif {index} oifname != @{SET} drop
                 }}
             }}\n",
             self.table()
@@ -162,13 +173,13 @@ mod tests {
     fn a_table_has_a_name_that_nft_reads() {
         let forwarding = Forwarding {
             family: "ip".to_owned(),
-            interface: "wlan0.7".to_owned(),
+            at: Place { interface: "wlan0.7".to_owned(), index: 7 },
             setting: String::new(),
             user: "fw1u0".to_owned(),
         };
-        assert_eq!(forwarding.table(), "fairwave_forward_776c616e302e37");
+        assert_eq!(forwarding.table(), "fairwave_forward_7");
         let rules = forwarding.new_table();
-        assert!(rules.contains("iifname \"wlan0.7\" oifname != @uses drop"), "{rules}");
+        assert!(rules.contains("iif 7 oifname != @uses drop"), "{rules}");
         assert!(rules.contains("elements = { \"fw1u0\" }"), "{rules}");
     }
 }

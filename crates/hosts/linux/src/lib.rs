@@ -35,6 +35,7 @@ mod leaf;
 mod limits;
 pub mod mounts;
 pub mod netlink;
+mod place;
 mod plan;
 mod presence;
 mod privileges;

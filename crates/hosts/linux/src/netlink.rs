@@ -60,9 +60,17 @@ impl Netlink {
     /// # Errors
     /// If the kernel does not answer.
     pub fn has(&self, index: u32) -> io::Result<bool> {
-        match rustix::net::netdevice::index_to_name_inlined(&self.socket, index) {
-            Ok(_) => Ok(true),
-            Err(Errno::NODEV) => Ok(false),
+        Ok(self.name(index)?.is_some())
+    }
+
+    /// The present name of the interface of this number; `None` if there is none.
+    ///
+    /// # Errors
+    /// If the kernel does not answer.
+    pub fn name(&self, index: u32) -> io::Result<Option<String>> {
+        match rustix::net::netdevice::index_to_name(&self.socket, index) {
+            Ok(name) => Ok(Some(name)),
+            Err(Errno::NODEV) => Ok(None),
             Err(errno) => Err(errno.into()),
         }
     }

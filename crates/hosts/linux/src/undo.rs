@@ -2,21 +2,13 @@
 
 use crate::forwarding::Forwarding;
 use crate::netlink::Netlink;
+pub use crate::place::Place;
 use crate::plan::KeeperCommand;
 use crate::replace::Saved;
 use crate::tools::{delete_table, ip};
 use rustix::io::Errno;
 use std::io;
 use std::process::{Command, Stdio};
-
-/// An interface that was changed. Its number finds it again under another name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// Its name at the change, for messages.
-    pub interface: String,
-    /// Its number, which the kernel gives to no other one.
-    pub index: u32,
-}
 
 /// One change to take back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,22 +56,12 @@ pub enum Undo {
 /// Between the words of a line to the keeper.
 const SEPARATOR: char = '\t';
 
-impl Place {
-    fn words(&self) -> String {
-        format!("{}\t{}", self.interface, self.index)
-    }
-
-    fn parse(interface: &str, index: &str) -> Option<Self> {
-        Some(Self { interface: interface.to_owned(), index: index.parse().ok()? })
-    }
-}
-
 impl Undo {
     /// A line for the keeper.
     pub fn line(&self) -> String {
         match self {
-            Self::Forwarding(Forwarding { family, interface, setting, user }) => {
-                format!("forwarding\t{family}\t{interface}\t{setting}\t{user}\n")
+            Self::Forwarding(Forwarding { family, at, setting, user }) => {
+                format!("forwarding\t{family}\t{}\t{setting}\t{user}\n", at.words())
             }
             Self::Link(name) => format!("link\t{name}\n"),
             Self::Table { family, name } => format!("table\t{family}\t{name}\n"),
@@ -100,10 +82,10 @@ impl Undo {
     pub fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split(SEPARATOR).collect();
         match words[..] {
-            ["forwarding", family @ ("ip" | "ip6"), interface, setting, user] => {
-                let [family, interface, setting, user] =
-                    [family, interface, setting, user].map(str::to_owned);
-                Some(Self::Forwarding(Forwarding { family, interface, setting, user }))
+            ["forwarding", family @ ("ip" | "ip6"), interface, index, setting, user] => {
+                let [family, setting, user] = [family, setting, user].map(str::to_owned);
+                let at = Place::parse(interface, index)?;
+                Some(Self::Forwarding(Forwarding { family, at, setting, user }))
             }
             ["link", name] => Some(Self::Link(name.to_owned())),
             ["table", family @ ("ip" | "ip6" | "inet"), name] => {
@@ -185,7 +167,7 @@ mod tests {
         let all = [
             Undo::Forwarding(Forwarding {
                 family: "ip6".to_owned(),
-                interface: "eth0".to_owned(),
+                at: at(),
                 setting: "/proc/sys/net/b".to_owned(),
                 user: "fw12u0".to_owned(),
             }),

@@ -19,7 +19,7 @@ use fairwave_linux::error::{Lack, Missing};
 use fairwave_linux::keeper::Keeper;
 use fairwave_linux::netlink::Netlink;
 use fairwave_linux::tools::{load, nft};
-use fairwave_linux::undo::Undo;
+use fairwave_linux::undo::{Place, Undo};
 use rustix::io::Errno;
 use std::fs;
 use std::io;
@@ -234,7 +234,7 @@ fn translate(plan: &UplinkPlan, veth: &str, link: &Link, keeper: &mut Keeper) ->
     load(&rules).map_err(Error::at(step))?;
     let forwarding = Forwarding {
         family: family.to_owned(),
-        interface: interface.clone(),
+        at: Place::of(interface)?,
         setting: link.setting(interface),
         user: veth.to_owned(),
     };

@@ -163,6 +163,13 @@ fn forwarding_that_others_switch_on_meanwhile_stays_on() {
 }
 
 #[test]
+fn an_uplink_that_is_renamed_stops_forwarding_after_the_run() {
+    if can() {
+        assert_good(&apart(&[RUNNER, "uplink-renamed"]));
+    }
+}
+
+#[test]
 fn runs_with_the_same_uplink_do_not_end_it_for_each_other() {
     if can() {
         for ending in ["returns", "terminate", "kill"] {

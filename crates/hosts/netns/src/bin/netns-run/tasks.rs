@@ -45,6 +45,7 @@ pub(crate) fn main() -> ExitCode {
         ["loop", times] => times.parse().map_err(Into::into).and_then(repeat),
         ["uplink"] => uplink(),
         ["uplink-switched"] => uplink_switched(),
+        ["uplink-renamed"] => uplink_renamed(),
         ["uplink-shared", ending] => uplink_shared(ending),
         ["uplink-hold"] => uplink_hold(),
         ["between"] => bridge(),
@@ -447,6 +448,21 @@ fn uplink_switched() -> Outcome {
     }
     shell(&format!("kill {isp}"))?;
     Ok(())
+}
+
+/// The uplink is renamed during a run, and another interface gets its name.
+fn uplink_renamed() -> Outcome {
+    let isp = shell(WAN)?;
+    let namespaces = Namespaces::build(&uplink_plan())?;
+    shell(
+        "ip link set wan0 name lan7; ip link add wan0 type veth peer name wan1
+         echo 1 > /proc/sys/net/ipv4/conf/wan0/forwarding",
+    )?;
+    drop(namespaces);
+    let left =
+        shell("cd /proc/sys/net/ipv4/conf; cat lan7/forwarding wan0/forwarding; nft list ruleset")?;
+    shell(&format!("kill {isp}"))?;
+    if left.trim() != "0\n1" { Err(left.into()) } else { Ok(()) }
 }
 
 /// Two runs have the same uplink, and the first of them to end is this one or, by a signal, the
