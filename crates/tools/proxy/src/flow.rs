@@ -45,12 +45,13 @@ impl Silence {
     /// Notes that this time has passed at a leg. Returns for how long its peer has owed an ACK.
     fn pass(&self, leg: &TcpStream, passed: Duration) -> Duration {
         // A socket that is gone ends its flow itself.
-        self.note(options::heard(leg).unwrap_or_default(), passed)
+        let (segments, owes) = options::heard(leg).unwrap_or_default();
+        self.note(segments, owes, passed)
     }
 
     /// Notes that this time has passed, the segments that have come until now, and whether the peer
     /// owes an ACK. Returns for how long it has owed one.
-    fn note(&self, (segments, owes): (u32, bool), passed: Duration) -> Duration {
+    fn note(&self, segments: u32, owes: bool, passed: Duration) -> Duration {
         let is_silent = self.segments.replace(segments) == segments && owes;
         let before = if is_silent { self.lasts.get().as_nanos() + passed.as_nanos() } else { 0 };
         self.lasts.set(Duration::from_nanos(before));
@@ -229,8 +230,8 @@ mod tests {
         for first in 0..look {
             let silence = Silence::default();
             for second in (first..3600).step_by(look as usize) {
-                let heard = (1 + (second / 124) as u32, true);
-                let lasts = silence.note(heard, SILENCE_LOOK);
+                let segments = 1 + (second / 124) as u32;
+                let lasts = silence.note(segments, true, SILENCE_LOOK);
                 assert!(lasts < SILENCE, "{lasts} at {second} s, with looks from {first} s on");
             }
         }
