@@ -34,8 +34,9 @@ impl Connections {
     /// Aborts an open connection, whose end or new beginning follows.
     pub(super) fn lose(&mut self, now: Instant, id: Id, end: End) {
         let (over, is_last) = (self.settings.over, !self.reopens(id, end));
-        let is_lost = end.is_loss() && !self.is_stopping;
         let Some(line) = self.lines.get_mut(&id) else { return };
+        // One that the application has closed is not to be opened again at the other end either.
+        let is_lost = end.is_loss() && !self.is_stopping && !line.is_closing;
         // The abort drops the datagrams that wait.
         let waiting = if is_last { Vec::new() } else { line.take_waiting() };
         line.connection.handle(now, if is_lost { Input::Forget } else { Input::Abort });

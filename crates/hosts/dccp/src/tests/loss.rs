@@ -53,6 +53,25 @@ fn both_ends_of_a_lost_connection_wait_for_another() {
     }
 }
 
+/// The application of an end closes a connection whose peer gets its packets, but is not heard: that
+/// is no loss, and the client opens no other one.
+#[test]
+fn a_connection_that_was_closed_is_not_opened_again() {
+    let mut pair = lasting();
+    // Resets that acknowledge old packets are not believed.
+    pair.is_stopped = true;
+    let id = opened(&pair, 1);
+    pair.dead = vec![0];
+    pair.report(1, Fact::Close(id));
+    pair.run_until(at(1_300));
+    pair.report(1, Fact::Abandon);
+    pair.run_until(at(1_400));
+    assert_eq!(
+        (restored(&pair), ends(&pair, 0)),
+        (0, vec![End::Reset(ResetCode::ABORTED, [0; 3])])
+    );
+}
+
 /// An application that is silent for long begins with a burst. The answers take a round trip; what
 /// was sent before, acknowledgements or a datagram that got lost, does not count.
 #[test]
