@@ -3,7 +3,7 @@
 use crate::carry::{Over, Peer};
 use crate::silence::Silence;
 use bytes::Bytes;
-use fairwave_dccp::{Config, Connection, Event, Feature, Input, Packet, Standard, Stats};
+use fairwave_dccp::{Config, Connection, Feature, Input, Packet, Standard, Stats};
 use fairwave_dccp::{Unsent, Waiting};
 use fairwave_machine::Machine;
 use fairwave_sockets::Outgoing;
@@ -150,19 +150,9 @@ impl Line {
         self.connection.take_waiting().collect()
     }
 
-    /// Drops the events of a connection that is over. The datagrams that it has not sent count.
-    pub(crate) fn drop_events(&mut self) {
-        while let Some(event) = self.connection.event() {
-            if let Event::Unsent { why, .. } = event {
-                self.note_unsent(why);
-            }
-        }
-    }
-
     /// Begins anew with another connection. What waits to be sent waits there.
     pub(crate) fn reopen(&mut self, mut opening: Opening, waiting: Vec<Waiting<Bytes>>) {
         let now = opening.now;
-        self.drop_events();
         let account = self.account();
         self.past = Some((account.stats, account.missing));
         opening.config.request_max = RETRY;

@@ -385,11 +385,21 @@ impl Connections {
 
     /// Handles the events of a connection.
     fn note(&mut self, now: Instant, id: Id) {
+        while let Some(end) = self.next_end(now, id) {
+            if self.reopens(id, end) {
+                self.reopen(now, id, None, Vec::new());
+            } else {
+                self.end(now, id, end);
+            }
+        }
+    }
+
+    /// Handles the events of a connection up to the next that ends it.
+    fn next_end(&mut self, now: Instant, id: Id) -> Option<End> {
         let is_early = self.settings.server.is_some() && !self.is_stopping;
         loop {
-            let Some(line) = self.lines.get_mut(&id) else { return };
-            let Some(event) = line.connection.event() else { return };
-            let end = match event {
+            let line = self.lines.get_mut(&id)?;
+            let end = match line.connection.event()? {
                 Event::Established => {
                     let event = match line.establish(now) {
                         true => PortEvent::Established(id),
@@ -414,11 +424,7 @@ impl Connections {
                 Event::Failed { code } => End::Failed(code),
                 Event::TimedOut => End::TimedOut,
             };
-            if self.reopens(id, end) {
-                self.reopen(now, id, None, Vec::new());
-            } else {
-                self.end(now, id, end);
-            }
+            return Some(end);
         }
     }
 

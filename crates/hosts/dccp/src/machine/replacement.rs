@@ -41,7 +41,8 @@ impl Connections {
         let waiting = if is_last { Vec::new() } else { line.take_waiting() };
         line.connection.handle(now, if is_lost { Input::Forget } else { Input::Abort });
         // The end that an abort reports is not the reason for it.
-        line.drop_events();
+        while self.next_end(now, id).is_some() {}
+        let Some(line) = self.lines.get_mut(&id) else { return };
         while let Some(last) = line.connection.poll(now) {
             self.strays.extend(line.outgoing(over, &last));
         }
@@ -71,6 +72,8 @@ impl Connections {
         else {
             return;
         };
+        // What arrived counts as delivered.
+        while self.next_end(now, id).is_some() {}
         let mut opening = self.opening(now, peer, local);
         if let Some(reconnect) = self.settings.reconnect.filter(|_| is_open) {
             opening.config.give_up = reconnect;

@@ -76,6 +76,25 @@ fn a_forged_reset_leaves_the_datagrams_in_their_order() {
     assert_eq!(account(&pair, id).dropped, Dropped::default());
 }
 
+/// The driver hands over what arrived, and takes nothing to send while the socket is full.
+#[test]
+fn datagrams_that_arrived_outlive_their_connection() {
+    for is_moved in [true, false] {
+        let mut pair = lasting();
+        pair.is_stopped = true;
+        pair.run_until(at(1_000));
+        let payload = Bytes::from_static(b"data");
+        let id = pair.ends[1].newest().expect("it is there");
+        pair.report(1, Fact::Send(id, Waiting { deadline: None, payload: payload.clone() }));
+        let (_, _, datagram) = pair.under_way.pop_back().expect("it is under way");
+        pair.ends[0].handle(pair.now, Fact::Arrived(datagram));
+        let local = pair.addresses[0].ip();
+        pair.report(0, if is_moved { Fact::Moved(local) } else { Fact::Start });
+        let is_data = |event: &PortEvent| matches!(event, PortEvent::Data(_, it) if *it == payload);
+        assert_eq!(pair.count(0, is_data), 1, "{is_moved}");
+    }
+}
+
 /// A connection that ends for good drops them, and counts them.
 #[test]
 fn datagrams_that_wait_at_the_end_are_counted() {
