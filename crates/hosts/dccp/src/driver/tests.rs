@@ -8,6 +8,7 @@ use std::net::UdpSocket;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::Waker;
+use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 /// A client that no task runs, and its server's socket. The runtime makes no turns either.
@@ -25,6 +26,7 @@ impl Client {
     /// Opens its socket; a runtime has to be there.
     fn new() -> Self {
         let server = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        server.set_read_timeout(Some(Duration::from_secs(60))).expect("it has one");
         let to = server.local_addr().expect("it is bound");
         let with = Addressee::Server(SocketAddr::new(to.ip(), PORT));
         let Port { socket, settings, .. } =
