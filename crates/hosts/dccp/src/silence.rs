@@ -26,6 +26,8 @@ pub(crate) struct Silence {
     /// Number of data packets, and the time of the first.
     data: u32,
     first: Option<Instant>,
+    /// Time of the second one: a single one may be lost.
+    second: Option<Instant>,
     /// Time of the one with which an answer is due.
     due: Option<Instant>,
     /// Time of the first Sync.
@@ -34,7 +36,7 @@ pub(crate) struct Silence {
 
 impl Silence {
     pub(crate) const fn new(now: Instant) -> Self {
-        Self { since: now, data: 0, first: None, due: None, sync: None }
+        Self { since: now, data: 0, first: None, second: None, due: None, sync: None }
     }
 
     /// A packet of the peer arrived. A Sync acknowledges no data (RFC 4340 section 5.7).
@@ -52,6 +54,7 @@ impl Silence {
         if packet.payload.is_some() && kind.is_data_packet() {
             self.data = self.data.saturating_add(1);
             self.first.get_or_insert(now);
+            self.second = self.second.or((self.data == 2).then_some(now));
             self.due = self.due.or((self.data == TOGETHER).then_some(now));
         }
     }
@@ -66,7 +69,7 @@ impl Silence {
 
     /// Whether answers are due for so long that ICMP errors are believed.
     pub(crate) fn is_doubtful(&self, now: Instant) -> bool {
-        let asked = [self.due, self.sync].into_iter().flatten().min();
+        let asked = [self.second, self.sync].into_iter().flatten().min();
         asked.is_some_and(|at| now.since(at) >= DOUBT)
     }
 }

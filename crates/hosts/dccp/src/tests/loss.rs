@@ -97,6 +97,26 @@ fn a_burst_after_a_long_silence_ends_no_connection() {
     }
 }
 
+/// A datagram each 10 s, and the server's program is gone: its host answers each with ICMP, which
+/// counts once two others were not answered.
+#[test]
+fn icmp_ends_a_connection_that_sends_rarely() {
+    let mut pair = Pair::new(Over::Ip, false, 3);
+    pair.is_stopped = true;
+    pair.report(0, Fact::Start);
+    pair.run_until(at(1_000));
+    pair.dead = vec![0];
+    let id = opened(&pair, 0);
+    for second in [1, 11, 21] {
+        assert_eq!(ends(&pair, 0), [], "{second}");
+        pair.run_until(at(second * 1_000));
+        let data = Waiting { deadline: None, payload: Bytes::from_static(&[7; 500]) };
+        pair.report(0, Fact::Send(id, data));
+        pair.report(0, Fact::Refused);
+    }
+    assert_eq!(ends(&pair, 0), [End::Refused]);
+}
+
 /// Anybody can forge ICMP; a client that only acknowledges waits for no answer.
 #[test]
 fn icmp_ends_no_idle_connection() {
