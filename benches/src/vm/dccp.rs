@@ -74,8 +74,8 @@ pub(super) fn dccp() -> Outcome {
     Ok(())
 }
 
-/// The page: a table of the lines that begin with `=` and one of those that begin with `?`, then the
-/// other lines unchanged.
+/// The page: a table of the lines that begin with `=` and one of those that begin with `?`, then
+/// the other lines unchanged.
 fn text(printed: &str) -> Result<String, String> {
     let (mut runs, mut answers, mut rest) = (Vec::new(), String::new(), String::new());
     // The terminal is cleared before the first line, so the mark may be preceded by escape codes.

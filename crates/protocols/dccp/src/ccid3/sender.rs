@@ -369,8 +369,8 @@ impl crate::ccid::Sender for Sender {
         if self.numbers.greatest().is_none_or(|greatest| ack > greatest) {
             return;
         }
-        // By acknowledgement first: one forged packet with a number far ahead would make all feedback
-        // old for as many packets, which at the rate without feedback take hours.
+        // By acknowledgement first: one forged packet with a number far ahead would make all
+        // feedback old for as many packets, which at the rate without feedback take hours.
         let is_old = |(newest, seq)| ack < newest || (ack == newest && feedback.seq.before(seq));
         if self.newest_feedback.is_some_and(is_old) {
             return;

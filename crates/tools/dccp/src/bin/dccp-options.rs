@@ -1,9 +1,9 @@
 //! Options that a peer does not know, for the guest of `cargo xtask vm dccp`. Not for users.
 //!
 //! `dccp-options request ADDRESS PORT MARK OPTIONS` sends a Request with the options, which are in
-//! hexadecimal, and prints the answer. `dccp-options send ADDRESS PORT MARK` opens a connection that
-//! asks for the feature of handovers and has one in the middle of its data; `dccp-options serve PORT
-//! MARK` accepts one that asks for the same. Packets have the mark.
+//! hexadecimal, and prints the answer. `dccp-options send ADDRESS PORT MARK` opens a connection
+//! that asks for the feature of handovers and has one in the middle of its data;
+//! `dccp-options serve PORT MARK` accepts one that asks for the same. Packets have the mark.
 
 #[cfg(target_os = "linux")]
 mod run {
