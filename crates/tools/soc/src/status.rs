@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read, Write};
+use std::os::linux::fs::MetadataExt;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-use std::path::Path;
 use std::time::Duration;
 
 /// Maximum wait of a reader for the answer.
@@ -239,7 +239,7 @@ fn name(interface: &str) -> String {
 /// # Errors
 /// If the kernel's list of sockets cannot be read.
 pub fn served() -> Result<Vec<String>, Error> {
-    let list = fs::read_to_string(SOCKETS).map_err(Error::at(SOCKETS))?;
+    let list = sockets().map_err(Error::at(SOCKETS))?;
     let mut interfaces = served_in(&list);
     // Any program can take names and accept no connection at them.
     let shares = u32::try_from(interfaces.len()).unwrap_or(u32::MAX).max(1);
@@ -296,36 +296,40 @@ pub(crate) fn is_served(interface: &str) -> bool {
     }
 }
 
-/// Whether a process of root, or of the same user, holds the socket with an interface's name.
-/// Processes that this one may not look into do not count.
+/// Whether root, or the same user, made the socket that has an interface's name. Those of processes
+/// that this one may not look into do not count.
 fn has_trusted_owner(interface: &str) -> bool {
-    let list = fs::read_to_string(SOCKETS).unwrap_or_default();
-    let Some(inode) = listener_in(&list, &name(interface)) else { return false };
-    let link = format!("socket:[{inode}]");
-    let has_it = |process: &Path| {
-        let files = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
-        files.into_iter().any(|file| fs::read_link(file.path()).is_ok_and(|to| to == *link))
-    };
-    // The owner of a process's directory is root also after the process has become another user.
-    let user = |process: &Path| {
-        let status = fs::read_to_string(process.join("status")).ok()?;
-        let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-        users.split_whitespace().nth(1)?.parse().ok()
-    };
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let mut paths = processes.map(|process| process.path());
-    paths.any(|process| has_it(&process) && user(&process).is_some_and(is_trusted))
+    let list = sockets().unwrap_or_default();
+    let inodes = listeners_in(&list, &name(interface));
+    // A name may have line breaks, so that more than one line can have this one.
+    !inodes.is_empty() && inodes.iter().all(|inode| maker_of(inode).is_some_and(is_trusted))
 }
 
-/// Number of the socket that listens at an abstract name, in the kernel's list. The bit
-/// `__SO_ACCEPTCON` of linux/net.h sets it apart from its connections.
-fn listener_in<'a>(list: &'a str, name: &str) -> Option<&'a str> {
+/// User who made the socket of this number. The kernel gives it to the files of a socket; processes
+/// that hold one may have become others since.
+fn maker_of(inode: &str) -> Option<u32> {
+    let link = format!("socket:[{inode}]");
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let folders = processes.filter_map(|process| fs::read_dir(process.path().join("fd")).ok());
+    let mut files = folders.flatten().flatten().map(|file| file.path());
+    let file = files.find(|file| fs::read_link(file).is_ok_and(|to| to == *link))?;
+    Some(fs::metadata(file).ok()?.st_uid())
+}
+
+/// The kernel's list of Unix sockets. Abstract names are any bytes.
+fn sockets() -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&fs::read(SOCKETS)?).into_owned())
+}
+
+/// Numbers of the sockets that listen at an abstract name, by the kernel's list. The bit
+/// `__SO_ACCEPTCON` of linux/net.h sets them apart from connections.
+fn listeners_in<'a>(list: &'a str, name: &str) -> Vec<&'a str> {
     let rows = list.lines().map(|line| line.split_whitespace().collect::<Vec<&str>>());
     let inode = |row: Vec<&'a str>| match row[..] {
         [_, _, _, "00010000", _, _, inode, at] if at.strip_prefix('@') == Some(name) => Some(inode),
         _ => None,
     };
-    rows.into_iter().find_map(inode)
+    rows.filter_map(inode).collect()
 }
 
 /// The error where another access point has the interface.
@@ -489,8 +493,23 @@ mod tests {
             0000000000000000: 00000002 00000000 00000000 0001 03 18445 @fairwave-soc-wlan0\n";
         assert_eq!(served_in(list), ["wlan0", "wlan1"]);
         assert_eq!(served_in("Num\n"), Vec::<String>::new());
-        let listener = |interface| listener_in(list, &name(interface));
-        let found = ["wlan0", "wlan1", "eth0"].map(listener);
-        assert_eq!(found, [Some("18444"), Some("18441"), None]);
+        let listeners = |interface| listeners_in(list, &name(interface));
+        let found = ["wlan0", "wlan1", "eth0"].map(listeners);
+        assert_eq!(found, [vec!["18444"], vec!["18441"], vec![]]);
+    }
+
+    /// A name may have any bytes: those of a line that another socket would have, too.
+    #[test]
+    fn a_forged_line_makes_no_trusted_owner() {
+        let interface = format!("forged-{}", std::process::id());
+        let _held = StatusSocket::open(&interface).unwrap().expect("a name that nobody has");
+        assert!(has_trusted_owner(&interface));
+        let line = format!("x\u{ff}\nx 2 0 00010000 1 1 1 @{}", name(&interface));
+        let other = SocketAddr::from_abstract_name(line).unwrap();
+        let _other = UnixListener::bind_addr(&other).unwrap();
+        assert!(!has_trusted_owner(&interface), "nobody can be seen to hold socket 1");
+        let other = SocketAddr::from_abstract_name(b"\xff\xfe").unwrap();
+        let _other = UnixListener::bind_addr(&other).unwrap();
+        assert!(served().is_ok());
     }
 }
