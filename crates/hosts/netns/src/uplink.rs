@@ -220,21 +220,23 @@ fn refused(error: io::Error, step: String) -> Error {
 /// Translation and forwarding on the machine.
 fn translate(plan: &UplinkPlan, veth: &str, link: &Link, keeper: &mut Keeper) -> Result<(), Error> {
     let (interface, family, there) = (&plan.interface, link.family(), link.there);
+    let at = Place::of(interface)?;
     let table = format!("fairwave_{veth}");
     let rules = format!(
         "table {family} {table} {{
             chain out {{
                 type nat hook postrouting priority 100;
-                {family} saddr {there} oifname \"{interface}\" masquerade
+                {family} saddr {there} oif {} masquerade
             }}
-        }}\n"
+        }}\n",
+        at.index
     );
     keeper.note(Undo::Table { family: family.to_owned(), name: table })?;
     let step = format!("nft for uplink {interface}");
     load(&rules).map_err(Error::at(step))?;
     let forwarding = Forwarding {
         family: family.to_owned(),
-        at: Place::of(interface)?,
+        at,
         setting: link.setting(interface),
         user: veth.to_owned(),
     };

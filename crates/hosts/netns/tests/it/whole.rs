@@ -150,7 +150,7 @@ fn slow_400_runs_in_a_row_leave_nothing() {
 fn an_uplink_leads_out_and_the_machine_is_restored_after_sigkill_too() {
     if can() {
         let text = assert_good(&apart(&[RUNNER, "uplink"]));
-        assert!(text.contains("oifname \"wan0\" masquerade"), "{text}");
+        assert!(text.contains("oif \"wan0\" masquerade"), "{text}");
     }
 }
 
