@@ -17,6 +17,10 @@ const IDLE: Duration = Duration::from_secs(150);
 /// answer to the last of [`TOGETHER`] data packets.
 const DOUBT: Duration = Duration::from_secs(5);
 
+/// Time from which on two data packets have acknowledgements of their own, at round-trip times of
+/// less.
+const APART: Duration = Duration::from_secs(1);
+
 /// Packets of this end since the peer's last one that was no Sync. Acknowledgements are not among
 /// them: they have no answer.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +30,8 @@ pub(crate) struct Silence {
     /// Number of data packets, and the time of the first.
     data: u32,
     first: Option<Instant>,
-    /// Time of the second one: a single one may be lost.
+    /// Time of one that the peer does not acknowledge together with the first: a single
+    /// acknowledgement may be lost.
     second: Option<Instant>,
     /// Time of the one with which an answer is due.
     due: Option<Instant>,
@@ -53,8 +58,8 @@ impl Silence {
         // A probe of the path has padding, which is no data.
         if packet.payload.is_some() && kind.is_data_packet() {
             self.data = self.data.saturating_add(1);
-            self.first.get_or_insert(now);
-            self.second = self.second.or((self.data == 2).then_some(now));
+            let first = *self.first.get_or_insert(now);
+            self.second = self.second.or((now.since(first) >= APART).then_some(now));
             self.due = self.due.or((self.data == TOGETHER).then_some(now));
         }
     }

@@ -291,7 +291,7 @@ fn icmp_ends_a_connection_only_if_the_server_is_silent() {
     pair.run_until(at(4_000));
     pair.report(0, Fact::Refused);
     assert!(!pair.ends[0].is_empty());
-    pair.run_until(at(6_000));
+    pair.run_until(at(8_000));
     pair.report(0, Fact::Refused);
     assert_eq!(pair.ended(0).0, End::Refused);
     let mut pair = unlimited(3);

@@ -68,12 +68,10 @@ impl Connections {
         local: Option<IpAddr>,
         waiting: Vec<Waiting<Bytes>>,
     ) {
-        let Some((peer, is_open)) = self.lines.get(&id).map(|line| (line.peer, line.is_open()))
-        else {
-            return;
-        };
         // What arrived counts as delivered.
         while self.next_end(now, id).is_some() {}
+        let Some(line) = self.lines.get(&id) else { return };
+        let (peer, is_open) = (line.peer, line.is_open());
         let mut opening = self.opening(now, peer, local);
         if let Some(reconnect) = self.settings.reconnect.filter(|_| is_open) {
             opening.config.give_up = reconnect;

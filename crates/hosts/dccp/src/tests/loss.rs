@@ -117,6 +117,24 @@ fn icmp_ends_a_connection_that_sends_rarely() {
     assert_eq!(ends(&pair, 0), [End::Refused]);
 }
 
+/// The acknowledgement of two datagrams is lost, and the application pauses.
+#[test]
+fn icmp_ends_no_connection_that_lost_one_acknowledgement() {
+    let mut pair = Pair::new(Over::Ip, false, 3);
+    pair.is_stopped = true;
+    pair.report(0, Fact::Start);
+    pair.run_until(at(1_000));
+    pair.dead = vec![1];
+    let id = opened(&pair, 0);
+    for _ in 0..2 {
+        let data = Waiting { deadline: None, payload: Bytes::from_static(&[7; 500]) };
+        pair.report(0, Fact::Send(id, data));
+    }
+    pair.run_until(at(7_000));
+    pair.report(0, Fact::Refused);
+    assert_eq!(ends(&pair, 0), []);
+}
+
 /// Anybody can forge ICMP; a client that only acknowledges waits for no answer.
 #[test]
 fn icmp_ends_no_idle_connection() {
