@@ -155,8 +155,10 @@ fn runs_in(directory: &Path) -> Vec<String> {
 fn a_forced_sweep_leaves_a_run_that_is_no_sweeps() {
     let place = scratch();
     let scenario = tiny().display().to_string();
-    ends_with(0, place.path(), &["run", &scenario, "--out", "out", "--quiet"]);
-    ends_with(0, place.path(), &["sweep", "out/scenario.toml", "--out", "out", "--force", "-q"]);
+    let one = ["--set", "tcp.congestion_control=reno", "--quiet"];
+    ends_with(0, place.path(), &[&["run", &scenario, "--out", "out"], &one[..]].concat());
+    let forced = ["--force", "--quiet"];
+    ends_with(0, place.path(), &[&["sweep", &scenario, "--out", "out"], &forced[..]].concat());
     let left = runs_in(&place.path().join("out"));
     assert!(left.contains(&String::new()) && left.len() > 1, "{left:?}");
 }
