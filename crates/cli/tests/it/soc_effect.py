@@ -142,8 +142,8 @@ def taken():
     """A program of another user that has the name of the status socket neither keeps an access point
     from starting nor answers for it, also where its queue has no room for a question."""
     code = ("import os, socket, sys\n"
-            "listener = socket.socket(socket.AF_UNIX)\n"
             "os.setuid(65534)\n"
+            "listener = socket.socket(socket.AF_UNIX)\n"
             "listener.bind('\\0fairwave-soc-w0')\n"
             "listener.listen(int(sys.argv[1]))\n"
             "waiting = socket.socket(socket.AF_UNIX)\n"

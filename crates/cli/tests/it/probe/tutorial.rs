@@ -87,9 +87,11 @@ fn script(section: &Section) -> String {
     script
 }
 
-/// The beginning of a line, up to its first figure or bar.
-fn beginning(line: &str) -> &str {
-    line.split(|mark: char| mark.is_ascii_digit() || mark == '#').next().unwrap_or_default()
+/// The words at the beginning of a line, up to its first figure or bar. The widths of columns
+/// depend on the figures.
+fn beginning(line: &str) -> Vec<&str> {
+    let text = line.split(|mark: char| mark.is_ascii_digit() || mark == '#').next();
+    text.unwrap_or_default().split_whitespace().collect()
 }
 
 /// Whether a line has the probe's findings. They have tests of their own and depend on the
