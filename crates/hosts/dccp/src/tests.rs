@@ -548,16 +548,22 @@ fn a_loopback_carries_datagrams_of_either_family_both_ways() {
     }
 }
 
+/// A server and a client over the loopback.
+fn blocking_ends() -> (blocking::Endpoint, blocking::Endpoint) {
+    let open = |end, port| {
+        let port = Port::open(&over_udp(end, 3, port)).expect("a socket");
+        blocking::Endpoint::new(port).expect("it runs")
+    };
+    let address = "127.0.0.1:9".parse().expect("an address");
+    let server = open(Addressee::Anybody(address), 0);
+    let client = open(Addressee::Server(address), server.address().port());
+    (server, client)
+}
+
 /// Another connection takes the place of the present one, whose user learns of its end.
 #[test]
 fn a_second_connection_ends_the_first() {
-    let any = Addressee::Anybody("127.0.0.1:9".parse().expect("an address"));
-    let server = blocking::Endpoint::new(Port::open(&over_udp(any, 3, 0)).expect("a socket"));
-    let server = server.expect("it runs");
-    let with = Addressee::Server("127.0.0.1:9".parse().expect("an address"));
-    let request = over_udp(with, 3, server.address().port());
-    let client = blocking::Endpoint::new(Port::open(&request).expect("a socket"));
-    let client = client.expect("it runs");
+    let (server, client) = blocking_ends();
     let first = client.connect().expect("a connection");
     let second = client.connect().expect("another one");
     assert_eq!(first.recv(), None);

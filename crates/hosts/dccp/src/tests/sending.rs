@@ -79,13 +79,7 @@ fn a_datagram_that_waited_for_room_has_no_longer_time() {
 /// The first datagrams go out at the rate of a new connection.
 #[test]
 fn what_was_sent_leaves_before_the_last_handle_is_gone() {
-    let any = Addressee::Anybody("127.0.0.1:9".parse().expect("an address"));
-    let server = blocking::Endpoint::new(Port::open(&over_udp(any, 3, 0)).expect("a socket"));
-    let server = server.expect("it runs");
-    let with = Addressee::Server("127.0.0.1:9".parse().expect("an address"));
-    let request = over_udp(with, 3, server.address().port());
-    let client = blocking::Endpoint::new(Port::open(&request).expect("a socket"));
-    let client = client.expect("it runs");
+    let (server, client) = blocking_ends();
     let connection = client.connect().expect("a connection");
     for _ in 0..40 {
         connection.send(Bytes::from(vec![1; 1_000]), None).expect("it is open");
