@@ -8,6 +8,7 @@ mod lists;
 mod parameters;
 mod paths;
 mod prose;
+mod quoted;
 mod reach;
 mod size;
 mod studies;
