@@ -23,8 +23,8 @@ pub enum MarkError {
     #[error(transparent)]
     Wire(#[from] Error),
     /// The stream has lengths only, and the host did not pass their content.
-    #[error("no mark was told; carry those of `Multi::told` to the other end")]
-    Untold,
+    #[error("the content of the mark did not arrive with the stream")]
+    Missing,
 }
 
 /// Payload on whose streams marks can travel.
@@ -86,14 +86,14 @@ impl Marked for Virtual {
     fn preface(&self, aside: &mut VecDeque<Mark>) -> Result<Preface, MarkError> {
         match aside.pop_front() {
             Some(Mark::Preface(preface)) => Ok(preface),
-            _ => Err(MarkError::Untold),
+            _ => Err(MarkError::Missing),
         }
     }
 
     fn header(&self, aside: &mut VecDeque<Mark>) -> Result<Header, MarkError> {
         match aside.pop_front() {
             Some(Mark::Header(header)) => Ok(header),
-            _ => Err(MarkError::Untold),
+            _ => Err(MarkError::Missing),
         }
     }
 }
