@@ -98,21 +98,26 @@ fn row(arg: &Arg) -> String {
         (false, false) => names.join(", "),
     };
     let mut meaning = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    let values: Vec<String> = arg
-        .get_possible_values()
-        .iter()
-        .filter(|value| takes && !value.is_hide_set())
-        .map(|value| format!("`{}`", value.get_name()))
-        .collect();
+    let values = values(arg);
     if !values.is_empty() {
         let _ = write!(meaning, ". One of {}", values.join(", "));
     }
     let defaults = arg.get_default_values().iter().map(|value| value.to_string_lossy());
     let defaults = defaults.collect::<Vec<_>>().join(" ");
-    if takes && !defaults.is_empty() {
+    if takes && !defaults.is_empty() && !arg.is_hide_default_value_set() {
         let _ = write!(meaning, ". Default: `{defaults}`");
     }
     format!("| `{name}` | {} |\n", cell(&meaning))
+}
+
+/// The values that an argument may have, as its help lists them.
+fn values(arg: &Arg) -> Vec<String> {
+    if !arg.get_action().takes_values() || arg.is_hide_possible_values_set() {
+        return Vec::new();
+    }
+    let values = arg.get_possible_values();
+    let shown = values.iter().filter(|value| !value.is_hide_set());
+    shown.map(|value| format!("`{}`", value.get_name())).collect()
 }
 
 /// Text for a cell of a table.
@@ -167,5 +172,15 @@ mod tests {
         let pair = |code: &str, meaning: &str| (code.to_owned(), meaning.to_owned());
         let expected = [pair("0", "everything ran"), pair("1", "a run failed, or a file")];
         assert_eq!(coded(text), expected);
+    }
+
+    #[test]
+    fn values_and_defaults_that_the_help_hides_are_not_listed() {
+        let arg = Arg::new("port").long("port").help("The port").value_parser(["0", "80"]);
+        let arg = arg.default_value("0");
+        let shown = "| `--port PORT` | The port. One of `0`, `80`. Default: `0` |\n";
+        assert_eq!(row(&arg), shown);
+        let hidden = arg.hide_possible_values(true).hide_default_value(true);
+        assert_eq!(row(&hidden), "| `--port PORT` | The port |\n");
     }
 }

@@ -32,7 +32,7 @@ keys! {
         seed: u64 = integer(0, i64::MAX as u64).or(1);
         /// Recorded outputs.
         record: Record = Section;
-        /// Radio cells: a table `[cell]`, or several `[[cell]]` with names.
+        /// Radio channels: a table `[cell]`, or several `[[cell]]` with names.
         cell: Vec<Cell> = Tables(());
         /// Nodes and groups of them.
         node: Vec<Node> = Tables(Names::new(r, &cell, &origin.base, &origin.own));

@@ -154,6 +154,7 @@ mod tests {
     fn each_description_is_on_the_page() {
         let page = reference();
         for key in tables().iter().flat_map(|table| &table.keys) {
+            assert!(!key.about.is_empty(), "{} has no description", key.key);
             assert!(page.contains(&super::line(key)), "{} is not described", key.key);
         }
     }

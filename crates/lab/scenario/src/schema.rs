@@ -21,8 +21,10 @@ pub fn schema() -> Value {
         }
     });
     let mut root = described.schema(Scenario::ABOUT, false);
-    let cells = root["properties"]["cell"].take();
-    root["properties"]["cell"] = json!({ "anyOf": [cells, { "$ref": "#/$defs/Cell" }] });
+    let mut cells = root["properties"]["cell"].take();
+    let about = cells.as_object_mut().and_then(|cells| cells.remove("description"));
+    root["properties"]["cell"] =
+        json!({ "anyOf": [cells, { "$ref": "#/$defs/Cell" }], "description": about });
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = json!("Fairwave scenario");
     root["$defs"] = Value::Object(definitions.into_inner());
