@@ -27,7 +27,7 @@ pub use run::{Fault, Progress, Running, run};
 
 /// Additional axes of a matrix.
 const HOST: &str = "host";
-const LAW: &str = "algorithm";
+const ALGORITHM: &str = "algorithm";
 const COMPANY: &str = "company";
 
 /// Values of the axis of hosts.

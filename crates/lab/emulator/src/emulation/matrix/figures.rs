@@ -4,7 +4,7 @@
 use super::findings::Findings;
 use super::grid::{Entry, Grid};
 use super::measure::FIGURES;
-use super::{COMPANY, HOST, KERNEL, LAW, SIMULATOR, distinct};
+use super::{ALGORITHM, COMPANY, HOST, KERNEL, SIMULATOR, distinct};
 use fairwave_lab::plot::{Content, Figure, Map};
 use fairwave_lab::points::Point;
 
@@ -107,7 +107,10 @@ fn of<'p>(point: &'p Point, key: &str) -> Option<&'p str> {
 
 fn value(findings: &Findings, place: [&str; 3], axes: &Axes, figure: &str) -> Option<f64> {
     let is_there = |point: &&Point| {
-        [HOST, LAW, COMPANY].iter().zip(place).all(|(key, value)| of(point, key) == Some(value))
+        [HOST, ALGORITHM, COMPANY]
+            .iter()
+            .zip(place)
+            .all(|(key, value)| of(point, key) == Some(value))
             && axes.iter().all(|(key, value)| of(point, key) == Some(value.trim_matches('"')))
     };
     Some(findings.points.iter().find(is_there)?.metric(figure)?.mean)
@@ -144,7 +147,7 @@ mod tests {
         let digest = |&(host, algorithm, delay, share): &(&str, &str, &str, f64)| {
             let axes = [
                 (HOST, host),
-                (LAW, algorithm),
+                (ALGORITHM, algorithm),
                 (COMPANY, "beside cubic"),
                 ("link.a-b.delay", delay),
             ];

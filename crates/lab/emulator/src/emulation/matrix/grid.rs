@@ -1,7 +1,7 @@
 //! Plans of a matrix: one for the kernel, and one for the simulator.
 
 use super::company::Company;
-use super::{COMPANY, LAW, distinct};
+use super::{ALGORITHM, COMPANY, distinct};
 use crate::traffic::simulated_congestion_control;
 use fairwave_scenario::plan::{Plan, Point};
 use fairwave_scenario::{Diagnostics, Flow, Scenario, Transport};
@@ -118,7 +118,7 @@ impl Grid {
 
 impl Half {
     fn add(&mut self, one: &One, algorithm: &str, company: &Company, point: &Point) {
-        let own = [(LAW, algorithm.to_owned()), (COMPANY, company.to_string())];
+        let own = [(ALGORITHM, algorithm.to_owned()), (COMPANY, company.to_string())];
         let own = own.map(|(key, value)| (key.to_owned(), value));
         let axes = own.into_iter().chain(point.axes.iter().cloned()).collect();
         let (index, scenario) = (self.plan.points.len(), one.scenario.clone());
