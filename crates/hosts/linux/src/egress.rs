@@ -193,12 +193,15 @@ pub fn egress_obstacle(interface: &str) -> Result<Option<String>, Error> {
     let at = || Error::at(format!("interface `{interface}`"));
     let mut netlink = Netlink::open().map_err(at())?;
     let index = netlink.index(interface).map_err(at())?;
-    Ok(netlink.hooked(index).map_err(at())?.map(|kind| format!("somebody has set {kind} there")))
+    Ok(netlink
+        .hooked(index)
+        .map_err(at())?
+        .map(|kind| format!("another program has set {kind} there")))
 }
 
 fn refused(interface: &str, kind: &str) -> Error {
     Error::Plan(format!(
-        "interface `{interface}` has the qdisc {kind}, which somebody set: it is left alone; `tc \
+        "interface `{interface}` has the qdisc {kind} of another program: it is left alone; `tc \
          qdisc delete dev {interface} {kind}` would make room"
     ))
 }

@@ -72,6 +72,7 @@ pub use presence::Presence;
 pub use privileges::{Capability, become_ordinary_user, peer_user};
 pub use realtime::{OwnProcessor, Processors, become_realtime, may_become_realtime};
 pub use relayed::prepare_relayed;
+pub use replace::foreign_qdisc;
 pub use shaper::{ClassCount, Foreign, Shapeable, Shaper, ShaperPlan, max_stations, shapeable};
 pub use silence::Silence;
 pub use tc::Discipline;

@@ -118,12 +118,12 @@ pub(crate) fn obstacle(netlink: &mut Netlink, index: u32) -> io::Result<Option<S
     });
     Ok(match tried.join() {
         Ok(Ok(Some(made))) => difference(&wanted, &made),
-        Ok(Ok(None)) => Some("the kernel does not show one that is made of it".to_owned()),
+        Ok(Ok(None)) => Some("the kernel does not list a copy of it".to_owned()),
         // What stands below it says more than the kernel's number.
         Ok(Err(error)) => difference(&wanted, &Tree::alone(wanted.root.clone())).or_else(|| {
-            Some(format!("one cannot be made of what the kernel tells of it: {error}"))
+            Some(format!("it cannot be recreated from the kernel's description: {error}"))
         }),
-        Err(_) => Some("the trial did not come to its end".to_owned()),
+        Err(_) => Some("the trial did not end".to_owned()),
     })
 }
 
@@ -165,16 +165,23 @@ fn tree(netlink: &mut Netlink, index: u32) -> io::Result<Option<Tree>> {
     Ok(Some(Tree { root, classes, filters, below }))
 }
 
-/// Message where another program's qdisc is in the way.
+/// Error where another program's qdisc is in the way.
 pub(crate) fn refused(interface: &str, root: &Saved, obstacle: Option<&str>) -> Error {
-    let what = format!("interface `{interface}` has the qdisc {root}, which somebody set");
+    Error::Plan(foreign_qdisc(interface, &root.to_string(), obstacle))
+}
+
+/// Returns a message: another program's qdisc stays at the root of an interface, since it could not
+/// be put back or, without an obstacle, since `--replace` is not given. Names the remedies.
+pub fn foreign_qdisc(interface: &str, qdisc: &str, obstacle: Option<&str>) -> String {
+    let what = format!("interface `{interface}` has the qdisc {qdisc} of another program");
     let room = format!("`tc qdisc delete dev {interface} root` would make room");
-    Error::Plan(match obstacle {
-        None => {
-            format!("{what}: it is left alone; --replace would put it back afterwards, and {room}")
-        }
+    match obstacle {
+        None => format!(
+            "{what}: it is left alone; --replace would take it away, and put it back afterwards; \
+             {room}"
+        ),
         Some(why) => format!("{what}: it cannot be put back afterwards, since {why}; {room}"),
-    })
+    }
 }
 
 #[cfg(test)]

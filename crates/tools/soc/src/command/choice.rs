@@ -2,7 +2,7 @@
 
 use crate::command::options::{Actuator, Ap};
 use crate::{Error, airtime};
-use fairwave_linux::{Foreign, Leaf, Shapeable, shapeable};
+use fairwave_linux::{Foreign, Leaf, Shapeable, foreign_qdisc, shapeable};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -29,7 +29,7 @@ impl Facts {
         let is_named = ap.actuator.is_some_and(|one| one.name() == "user-space");
         let user_space = match wants_all || is_named || !serves {
             true => lack_of_user_space(&ap.interface)?,
-            false => Some("nobody asked for it".to_owned()),
+            false => Some("not requested".to_owned()),
         };
         Ok(Self { airtime, qdiscs, user_space })
     }
@@ -161,7 +161,7 @@ impl Facts {
     /// Reason for the choice.
     fn why(&self, one: Actuator, ap: &Ap) -> String {
         if ap.actuator.is_some() {
-            return "it was asked for".to_owned();
+            return "it was requested".to_owned();
         }
         let rest = match one {
             Actuator::Airtime => "time on the air is what a far station takes from others",
@@ -192,17 +192,8 @@ fn lack_of_user_space(_: &str) -> Result<Option<String>, Error> {
 
 /// Reason for which another program's qdisc prevents ours.
 fn in_the_way(Foreign { name, obstacle }: &Foreign, ap: &Ap) -> Option<String> {
-    let interface = &ap.interface;
-    let what = format!("interface `{interface}` has the qdisc {name}, which somebody set");
-    let room = format!("`tc qdisc delete dev {interface} root` would make room");
-    match obstacle {
-        Some(why) => Some(format!("{what}: it cannot be put back afterwards, since {why}; {room}")),
-        None if !ap.replace => Some(format!(
-            "{what}: it is left alone; --replace would take it away, and put it back afterwards; \
-             {room}"
-        )),
-        None => None,
-    }
+    let is_in_the_way = obstacle.is_some() || !ap.replace;
+    is_in_the_way.then(|| foreign_qdisc(&ap.interface, name, obstacle.as_deref()))
 }
 
 /// Frames from this program to the driver bypass the root qdisc.
@@ -212,7 +203,7 @@ fn passed_by(Foreign { name, .. }: &Foreign, ap: &Ap) -> Option<String> {
     let is_meant = ap.replace && ap.actuator.is_some();
     (!is_meant).then(|| {
         format!(
-            "frames would pass by the qdisc {name} of interface `{interface}`, which somebody set; \
+            "frames would bypass the qdisc {name} of another program at interface `{interface}`; \
              --actuator user-space with --replace would do so, and leave it where it is"
         )
     })
@@ -222,8 +213,8 @@ fn instead_of(foreign: Option<&Foreign>) -> String {
     match foreign {
         None => "as its qdisc is the kernel's default".to_owned(),
         Some(Foreign { name, .. }) => format!(
-            "instead of {name}, which somebody set, and which will be put back: one that was made \
-             of what the kernel tells of it was the same"
+            "instead of {name} of another program, which will be put back: a copy made from the \
+             kernel's description was the same"
         ),
     }
 }
@@ -279,7 +270,7 @@ mod tests {
             assert_eq!(chosen(&facts(false, false, false), &["--actuator", name]), None);
         }
         let named = options(&["--actuator", "airtime"]);
-        assert!(all.words(&named).contains("no qdisc is touched: it was asked for"));
+        assert!(all.words(&named).contains("no qdisc is touched: it was requested"));
         assert_eq!(all.after(Actuator::Airtime, &named), None);
         let lack = facts(false, true, true).chosen(&named).expect_err("no airtime");
         assert_eq!(lack, "the driver does not schedule airtime by weights");
@@ -297,7 +288,7 @@ mod tests {
         for more in [&[][..], &["--replace"], &["--actuator", "user-space"]] {
             assert_eq!(chosen(&kept, more), None, "{more:?}");
         }
-        assert!(kept.words(&options(&[])).contains("pass by the qdisc tbf 7:"));
+        assert!(kept.words(&options(&[])).contains("bypass the qdisc tbf 7:"));
         let meant = ["--replace", "--actuator", "user-space"];
         assert_eq!(chosen(&kept, &meant), Some("user-space"));
     }
