@@ -64,7 +64,7 @@ fn a_probe_ends_with_its_server() {
 fn a_station_and_an_access_point_outlive_each_other() {
     for event in ["end", "death", "stop", "cut", "restart"] {
         check(&[("soc_station", event, 0, "reports were made")]);
-        check(&[("soc_ap", event, 0, "reports believed")]);
+        check(&[("soc_ap", event, 0, "reports accepted")]);
     }
 }
 

@@ -490,23 +490,23 @@ pub const SOC: Table<SocRow> = Table {
     columns: &[
         integer("t_ns", "Virtual time in nanoseconds.", &|r: &SocRow| time(r.at)),
         text("station", "Name of the station.", &|r: &SocRow| Cell::Text(r.station.clone())),
-        integer(
-            "channel_millidb",
-            "Mean SNR of the path, without fading: the truth.",
-            &|r: &SocRow| millis(Some(r.sample.channel)),
-        ),
+        integer("channel_millidb", "True mean SNR of the path, without fading.", &|r: &SocRow| {
+            millis(Some(r.sample.channel))
+        }),
         or_null(&integer(
             "read_millidb",
             "The station's last reading, with fading.",
             &|r: &SocRow| millis(r.sample.read),
         )),
-        or_null(&integer("reported_millidb", "What its last interval came to.", &|r: &SocRow| {
-            millis(r.sample.reported)
-        })),
-        or_null(&integer("soc_millidb", "What the access point takes it for.", &|r: &SocRow| {
+        or_null(&integer(
+            "reported_millidb",
+            "SoC of the station's last report.",
+            &|r: &SocRow| millis(r.sample.reported),
+        )),
+        or_null(&integer("soc_millidb", "SoC as the access point estimates it.", &|r: &SocRow| {
             millis(r.sample.soc)
         })),
-        integer("weight_ppm", "What it weighs for that, in millionths.", &|r: &SocRow| {
+        integer("weight_ppm", "Weight of the station, in millionths.", &|r: &SocRow| {
             Cell::Integer((r.sample.weight * 1e6).round() as i64)
         }),
         integer("alone", "Reports sent in frames of their own.", &|r: &SocRow| {
@@ -515,7 +515,7 @@ pub const SOC: Table<SocRow> = Table {
         integer("in_front", "Reports sent in front of data.", &|r: &SocRow| {
             Cell::unsigned(r.sample.in_front)
         }),
-        integer("heard", "Reports that the access point believed.", &|r: &SocRow| {
+        integer("heard", "Reports accepted by the access point.", &|r: &SocRow| {
             Cell::unsigned(r.sample.accepted)
         }),
         integer("missed", "Reports that it missed.", &|r: &SocRow| Cell::unsigned(r.sample.missed)),

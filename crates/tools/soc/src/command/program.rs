@@ -17,7 +17,7 @@ Examples:
   sudo fairwave soc join --interface wlan0 --write my.key     at the station, at the same time
   sudo fairwave soc ap --interface wlan0 --key net.key --rate '20 Mbps' --policy pw
   sudo fairwave soc ap --interface wlan0 --plan               what it would do there, and why
-  sudo fairwave soc station --interface wlan0 --key my.key    its radio tells the level
+  sudo fairwave soc station --interface wlan0 --key my.key    level read from its radio
   sudo fairwave soc station --interface eth0 --key my.key --snr 25
   sudo fairwave soc ap --interface wlan0 --key net.key --rate '20 Mbps' --policy-for voice=equal
   sudo fairwave soc ap --interface wlan0 --key net.key --rate '20 Mbps' --udp '[::]:9437'
@@ -27,7 +27,7 @@ Examples:
   fairwave soc status --prometheus 127.0.0.1:9438  for packaging/grafana/fairwave-soc.json
 
 `soc ap` and `soc station` need root, a station with --to does not. The access point leaves a qdisc
-alone that somebody else has set, and restores the interface when it ends, also by SIGKILL.
+of another program alone, and restores the interface when it ends, also by SIGKILL.
 docs/soc.md says how the loop works.
 
 Exit code 1: the kernel refuses a step, or the interface goes away; 2: the options are wrong.";

@@ -215,7 +215,7 @@ pub fn report(
             console.note(&format!("associated with {mac}, where reports go now"));
         }
         StationEvent::ReceivedFrame(by) => console.note(&format!("{by} listens")),
-        StationEvent::Alone => console.note("nobody listens any more"),
+        StationEvent::Alone => console.note("the access point no longer answers"),
         StationEvent::KeyRefused(by) => console.warn(&format!(
             "{by} refuses the key in {}: it is not this station's key of that network; `soc pair` \
              there and `soc join` here give one",

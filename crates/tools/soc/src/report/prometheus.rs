@@ -25,7 +25,7 @@ type Gauge = (&'static str, &'static str, fn(&StationLine) -> Option<f64>);
 
 const GAUGES: [Gauge; 6] = [
     ("fairwave_soc_db", "Strength of connection in dB.", |one| one.soc_db),
-    ("fairwave_soc_age_seconds", "Time since it was told.", |one| one.age_s),
+    ("fairwave_soc_age_seconds", "Age of the SoC.", |one| one.age_s),
     ("wifi_station_signal_dbm", "Level of the station's frames.", |one| one.signal_dbm),
     ("wifi_station_inactive_milliseconds", "Time since its last frame.", |one| {
         one.inactive_s.map(|seconds| seconds * 1e3)
@@ -43,9 +43,11 @@ const STATION_COUNTERS: [Gauge; 3] = [
     ("fairwave_soc_station_retries", "Retransmissions of frames to it.", |one| {
         one.retries.map(|count| count as f64)
     }),
-    ("fairwave_soc_station_failed", "Frames to it that were given up.", |one| {
-        one.failed.map(|count| count as f64)
-    }),
+    (
+        "fairwave_soc_station_failed",
+        "Frames to it that were discarded after the last attempt.",
+        |one| one.failed.map(|count| count as f64),
+    ),
     ("fairwave_soc_station_airtime_seconds", "Airtime of frames to it and from it.", |one| {
         one.airtime_s
     }),
@@ -55,9 +57,9 @@ const STATION_COUNTERS: [Gauge; 3] = [
 type Counter = (&'static str, &'static str, fn(&Status) -> u64);
 
 const COUNTERS: [Counter; 4] = [
-    ("fairwave_soc_reports_believed", "Reports that were believed.", |ap| ap.accepted),
-    ("fairwave_soc_reports_missing", "Reports that did not come.", |ap| ap.missed),
-    ("fairwave_soc_changes", "Changes that the scheduler was asked for.", |ap| ap.changes),
+    ("fairwave_soc_reports_believed", "Reports accepted.", |ap| ap.accepted),
+    ("fairwave_soc_reports_missing", "Reports that did not arrive.", |ap| ap.missed),
+    ("fairwave_soc_changes", "Changes requested of the scheduler.", |ap| ap.changes),
     ("fairwave_soc_changes_failed", "Changes that the kernel refused.", |ap| ap.failed),
 ];
 
@@ -142,7 +144,7 @@ fn measured(
 
 /// The origin of each station's SoC.
 fn sources(all: &[Status]) -> Metric {
-    let metric = Metric::gauge("fairwave_soc_source", "Who told the SoC, as a label.");
+    let metric = Metric::gauge("fairwave_soc_source", "Source of the SoC, as a label.");
     let labels = |station: &(&Status, &StationLine)| {
         [of_station(station), vec![("source", station.1.source.clone())]].concat()
     };

@@ -75,7 +75,7 @@ fn shown(found: &[Status]) -> LiveTable<'static> {
         let Status { interface, actuator, accepted, missed, changes, failed, .. } = status;
         let refused: u64 = status.refused.values().sum();
         format!(
-            "{interface} ({actuator}): {accepted} reports believed, {missed} missing, {refused} \
+            "{interface} ({actuator}): {accepted} reports accepted, {missed} missing, {refused} \
              refused, {changes} changes, {failed} failed"
         )
     };
@@ -128,7 +128,7 @@ mod tests {
             ..Status::default()
         };
         let screen = live_table::on_terminal(&shown(&[status]), 100, 6);
-        assert!(screen.contains("wlan0 (htb): 7 reports believed, 0 missing"), "{screen}");
+        assert!(screen.contains("wlan0 (htb): 7 reports accepted, 0 missing"), "{screen}");
         let line = screen.lines().find(|line| line.contains("02:00:00:00:00:01")).expect("a row");
         let words: Vec<&str> = line.trim_matches('"').split_whitespace().skip(1).collect();
         assert_eq!(words, ["14.0", "0.80", "report", "0.1", "-50", "54.0", "-", "3"]);

@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// An access point and its stations, in words.
 pub(crate) fn words(status: &Status) -> String {
     let mut text = format!(
-        "{}: {} after {:.0} s; {} reports believed, {} missing, {} changes.\n",
+        "{}: {} after {:.0} s; {} reports accepted, {} missing, {} changes.\n",
         status.interface,
         several(status.stations.len() as u64, "station"),
         status.lasted_s,
