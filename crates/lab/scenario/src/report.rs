@@ -4,6 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::{LoadError, Plan};
 use crate::reference::{KeyHelp, TableHelp};
 use fairwave_text::{GOOD, printable, styled};
+use fairwave_units::several;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
@@ -65,7 +66,8 @@ impl FileCheck {
         let (file, ok) = (printable(&self.file), styled(GOOD, "ok"));
         let lints = self.warnings.iter().flatten().map(|lint| format!("{file}: {lint}"));
         let lints = lints.collect();
-        (format!("{file}: {ok}, {points} points, {runs} runs\n"), lints)
+        let (points, runs) = (several(points, "point"), several(runs, "run"));
+        (format!("{file}: {ok}, {points}, {runs}\n"), lints)
     }
 }
 

@@ -67,7 +67,8 @@ fn run_server(console: &dyn Console, serve: &ServeFairness) -> Result<(), Failur
     };
     server.run(|| stop.load(Ordering::Relaxed), note).map_err(Failure::run)?;
     let rejected = several(server.rejected() as usize, "connection");
-    console.inform(&format!("{rejected} came from nobody with the key, or in a flood.\n"))
+    let rejected = format!("{rejected} rejected: without the key, or during a flood.\n");
+    console.inform(&rejected)
 }
 
 fn line(event: &ServerEvent) -> String {

@@ -34,7 +34,7 @@ Examples:
   fairwave probe serve --key secret.txt --max-rate '50 Mbps' --max-time '30 s' --max-bytes '40 MB'
 
 What is measured is the narrowest buffer on the way from this host to HOST, with --reverse that on
-the way back. Nobody needs root.
+the way back. Neither end needs root.
 `fairwave explain probe` says what each figure means, as does docs/probe.md.
 
 Exit code 1: something failed in mid-run; what was measured until then is printed nevertheless.

@@ -3,6 +3,7 @@
 use crate::board::{Board, Shown};
 use crate::report::{PathOutput, ShakeOutput};
 use fairwave_console::live_table::{self, LiveTable};
+use fairwave_units::several;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,8 +87,9 @@ fn between(before: &ShakeOutput, now: &Shown) -> LiveTable<'static> {
     let all: u64 = output.paths.iter().map(bytes).sum();
     let mbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 };
     let ShakeOutput { server, mode, connections, failed, unsent, .. } = output;
+    let connections = several(*connections, "connection");
     let first = format!(
-        "{server}, {mode}, {:.0} s: {:.3} Mbps, {connections} connections ({failed} failed), \
+        "{server}, {mode}, {:.0} s: {:.3} Mbps, {connections} ({failed} failed), \
          {:.0} kB wait for a path   (q ends)",
         output.seconds,
         mbps(all),

@@ -3,7 +3,7 @@
 use fairwave_linux::radio::Station;
 use fairwave_shake_host::endpoint::{DatagramStats, PathStats, Priority};
 use fairwave_text::Table;
-use fairwave_units::BitRate;
+use fairwave_units::{BitRate, several};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -291,14 +291,14 @@ pub(crate) fn words(output: &ShakeOutput) -> String {
             path.state().to_owned(),
         ]);
     }
-    let (connections, seconds) = (output.connections, output.seconds);
+    let (connections, seconds) = (several(output.connections, "connection"), output.seconds);
     let failed = match output.failed {
         0 => String::new(),
         failed => format!(", {failed} of them failed"),
     };
     let sum: f64 = output.paths.iter().map(|path| path.rate_mbps).sum();
     format!(
-        "{}\n{:.1} MB at {sum:.3} Mbps in {seconds:.1} s, {connections} connections{failed}.\n",
+        "{}\n{:.1} MB at {sum:.3} Mbps in {seconds:.1} s, {connections}{failed}.\n",
         table.render(),
         all as f64 / 1e6,
     )
@@ -307,8 +307,9 @@ pub(crate) fn words(output: &ShakeOutput) -> String {
 /// A server's counts in words.
 pub(crate) fn serve_words(output: &ServeOutput) -> String {
     let ServeOutput { seconds, connections, failed, strangers, refused } = output;
+    let connections = several(*connections, "connection");
     format!(
-        "{connections} connections in {seconds:.1} s, {failed} of them failed; {strangers} \
+        "{connections} in {seconds:.1} s, {failed} of them failed; {strangers} \
          handshakes without the key, {refused} datagrams refused.\n"
     )
 }

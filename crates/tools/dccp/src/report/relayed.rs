@@ -2,6 +2,7 @@
 
 use super::output::{HandoverOutput, KnownOutput};
 use super::words::words;
+use fairwave_units::several;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -161,12 +162,12 @@ pub(crate) fn relay_words(found: &RelayOutput) -> String {
         _ => format!("  handovers: {}\n", changes.join(", ")),
     };
     format!(
-        "{} -> {}: {:.1} s, {} connections, {} restored; {}\n{}{}{}{}  dropped: {dropped}\n  \
+        "{} -> {}: {:.1} s, {}, {} restored; {}\n{}{}{}{}  dropped: {dropped}\n  \
          sending{}\n  receiving{}\n{changes}",
         found.from,
         found.to,
         found.seconds,
-        found.connections,
+        several(found.connections, "connection"),
         found.restored,
         found.ended.as_deref().unwrap_or("no connection"),
         count("in", found.r#in),

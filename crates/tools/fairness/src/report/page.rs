@@ -41,7 +41,7 @@ pub(crate) fn page(title: &str, record: &Record, error: Option<&str>) -> Result<
         }
         @for radio in &radios { figure { div.plot { (PreEscaped(radio)) } } }
         @if !radios.is_empty() {
-            p.note { "What the stations' own radios told (nl80211), by interval." }
+            p.note { "Figures of the stations' radios (nl80211), by interval." }
         }
         (rows(&summary))
         (plots.end())

@@ -91,8 +91,7 @@ fn path(record: &Record) -> String {
 
 /// Figures of radios over all intervals of all repetitions; empty if there are none.
 fn radio(record: &Record) -> String {
-    let heads =
-        ["station", "signal dBm", "sends Mbps", "hears Mbps", "retries", "given up", "air %"];
+    let heads = ["station", "signal dBm", "tx Mbps", "rx Mbps", "retries", "given up", "air %"];
     let mut table = Table::new("Radio by station", &heads);
     let samples = |name| record.of(name).flat_map(|station| &station.radio).collect::<Vec<_>>();
     let radios = record.names().into_iter().map(|name| (name, samples(name)));
@@ -244,7 +243,7 @@ fn target(summary: &Summary) -> Option<String> {
         target.normalized.map_or_else(|| "no part".to_owned(), |n| format!("{:.0} %", 100.0 * n)),
         target.effective_mbps,
         target.fair_share_mbps,
-        if reached.is_empty() { "nobody told".to_owned() } else { reached.join(", ") }
+        if reached.is_empty() { "not reported".to_owned() } else { reached.join(", ") }
     ))
 }
 
