@@ -13,7 +13,7 @@ Examples:
   fairwave doctor --json
   sudo fairwave doctor
 
-The exit code is 0, whatever is missing: each command reports its own lacks.";
+The exit code is 0, whatever is missing: each command reports what it is missing.";
 
 /// Report what this machine can run: namespaces, timers, BPF, radios, programs, each with a remedy
 #[derive(Args, Debug)]

@@ -71,7 +71,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let Some(what) = args.what else { return print(common, kinds()) };
     if args.of.is_some() && what != Listing::Schema {
-        return Err(Failure::Usage("only `list schema` takes what it is the schema of".to_owned()));
+        return Err(Failure::Usage("only `list schema` takes a second argument".to_owned()));
     }
     let items = match what {
         Listing::Reference => return Ok(output::print(&fairwave_scenario::reference())?),

@@ -37,9 +37,8 @@ struct Exchange {
 }
 
 impl Load {
-    /// The rate of payload that one station more may hope for, whose exchanges are like
-    /// `exchange` and carry `bytes` each: what is free, or its part of what all share equally.
-    /// Fairwave's estimate. The medium counts as full when it is as busy as one saturated sender
+    /// Payload rate available to one more station: the larger of the free airtime and an equal
+    /// share. Its exchanges are like `exchange` and carry `bytes` each. Fairwave's estimate. The medium counts as full when it is as busy as one saturated sender
     /// makes it: the rest of the time is DIFS and backoffs, which no further station can have.
     fn share(self, exchange: Exchange, bytes: u32) -> BitRate {
         let (busy, idle) = (exchange.busy.as_secs_f64(), exchange.idle.as_secs_f64());

@@ -132,7 +132,7 @@ impl<'n> Line<'n> {
 pub(crate) struct Stamps {
     /// The value at the script's beginning.
     base: Option<u32>,
-    /// What the script expected, and what left.
+    /// Expected timestamp and the one sent.
     noted: Vec<(u32, u32)>,
 }
 

@@ -105,11 +105,11 @@ impl Script {
         &self.about
     }
 
-    /// What it says beforehand of the kernel.
+    /// Known deviation of the kernel.
     pub fn remark(&self) -> Option<&Remark> {
         self.remark.as_ref()
     }
 }
 
-/// What passes between the SYN and its answer in `establish`.
+/// Delay between SYN and SYN-ACK in `establish`.
 pub(crate) const ROUND_TRIP: Duration = Duration::from_millis(100);

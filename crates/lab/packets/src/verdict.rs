@@ -56,7 +56,7 @@ impl Verdict {
         }
     }
 
-    /// What there is to say beside that.
+    /// Details of the verdict.
     pub fn detail(&self) -> Option<String> {
         match self {
             Self::Follows => None,

@@ -17,7 +17,8 @@ use serde_json::{Value as Json, json};
 
 keys! {
     /// Channel reports of stations, and their use by access points (`docs/models/soc.md`). The
-    /// access point's queue decides whether weights act: `wfq` and its kin serve by them.
+    /// access point's queue decides whether weights act: the schedulers of hosts
+    /// (`docs/models/schedulers.md`) use them, except `csdps`.
     pub struct Soc |r| {
         let usual = TableConfig::new(Policies::per_host(Curve::Equal));
         /// From one report of a station to the next.

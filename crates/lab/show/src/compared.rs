@@ -24,7 +24,7 @@ pub fn of_comparison(found: &CompareOutput, runs: [usize; 2]) -> Page {
 /// Number of figures that differ, and the largest difference relative to the first mean.
 fn answer(found: &CompareOutput) -> Vec<String> {
     if !found.is_tested() {
-        let text = "That cannot be told: it takes at least two runs of each that differ.";
+        let text = "Not testable: each side needs at least two different runs.";
         return vec![text.to_owned()];
     }
     let all = found.comparisons.len();

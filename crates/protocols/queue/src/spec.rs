@@ -212,7 +212,7 @@ pub const ALL: &[Kind] = &[
     },
     Kind {
         name: "wf2q+",
-        summary: "as wfq, but nobody is served before the fluid would begin",
+        summary: "as wfq, but a packet is eligible only once the fluid system has begun it",
         source: "Bennett, Zhang 1997",
         limit: HOSTS_LIMIT,
         spec: |limit| Spec::Wf2qPlus(HostConfig::of(limit)),

@@ -67,7 +67,9 @@ fn line(command: &str, settings: &[String]) -> Result<String, Failure> {
     if command.trim_start().starts_with('{') {
         return match settings.first() {
             None => Ok(command.to_owned()),
-            Some(setting) => Err(Failure::Usage(format!("{setting}: the line of JSON says all"))),
+            Some(setting) => {
+                Err(Failure::Usage(format!("{setting}: nothing may follow a line of JSON")))
+            }
         };
     }
     let mut table = Map::new();

@@ -44,13 +44,13 @@ pub enum Error {
         len: usize,
     },
     /// The packet does not match the kind of division in its header.
-    #[error("a packet that is to be cut as {0:?} is none that can be")]
+    #[error("the packet does not match its segmentation type {0:?}")]
     Mismatch(Gso),
     /// The kind of division is unknown to Fairwave.
-    #[error("offload {0:?} is not known")]
+    #[error("offload {0:?} is unknown")]
     Unknown(Gso),
     /// The pieces would have no payload.
-    #[error("it is to be cut into pieces of {0} bytes")]
+    #[error("its segment size is {0} bytes")]
     Size(u16),
 }
 
