@@ -27,7 +27,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     run_aside(cargo(&build))?;
     let before = load();
     let mut reported = measure(options.core)?;
-    let facts = reported.as_object_mut().ok_or("the program told no object")?;
+    let facts = reported.as_object_mut().ok_or("the program printed no object")?;
     facts.insert("date".into(), json!(words("date", &["+%F"])?));
     facts.insert("processor".into(), json!(processor().unwrap_or_else(|| "unknown".into())));
     facts.insert("compiler".into(), json!(words("rustc", &["--version"])?));
@@ -55,7 +55,7 @@ fn measure(core: u32) -> Result<Value, String> {
 
 /// The figures as Markdown.
 fn table(reported: &Value) -> Result<String, String> {
-    let schemes = reported["schemes"].as_array().ok_or("the program told of no queue")?;
+    let schemes = reported["schemes"].as_array().ok_or("the program reported no queue")?;
     let rows = schemes.iter().chain(reported.get("report_over_wfq")).chain([&reported["report"]]);
     let row = |entry: &Value| {
         let number = |key: &str| entry[key].as_f64().map_or("?".into(), |ns| format!("{ns:.1}"));

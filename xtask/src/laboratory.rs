@@ -36,8 +36,8 @@ pub(crate) fn build() -> Outcome {
     npm()
 }
 
-/// Installs the standard library of the target, unless it is there. rustup does that by itself with
-/// what `rust-toolchain.toml` names, unless it was told not to.
+/// Installs the standard library of the target, unless it is there. rustup installs the targets of
+/// `rust-toolchain.toml` by itself, unless its automatic installation is disabled.
 ///
 /// # Errors
 /// If rustup is not there or fails.

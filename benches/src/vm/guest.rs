@@ -73,7 +73,7 @@ impl Guest {
         let printed = String::from_utf8_lossy(&printed).into_owned();
         match printed.lines().any(|line| line.trim_end().ends_with(PASSED)) {
             true => Ok(printed),
-            false => Err(format!("the guest did not come to its end; see {place_name}/said")),
+            false => Err(format!("the guest did not finish; see {place_name}/said")),
         }
     }
 }

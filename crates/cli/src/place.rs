@@ -31,7 +31,7 @@ pub(crate) fn choose_with(common: &Common, name: &str, before: Before) -> Result
         return match before {
             Before::Nothing => fresh(Path::new(HOME), name),
             Before::Results => Err(Failure::Usage(
-                "--resume goes on with what is in a directory: name it by --out".to_owned(),
+                "--resume continues the runs in a directory: name it by --out".to_owned(),
             )),
         };
     };

@@ -23,7 +23,7 @@ impl StoreChoice {
 }
 
 /// Text behind "interrupted" if results are stored.
-pub(crate) const GOES_ON: &str = "; the same command takes from the store what was run";
+pub(crate) const GOES_ON: &str = "; the same command reuses the stored runs";
 
 /// Opens the store, unless the user disabled it. If it cannot be used, a warning is printed and
 /// every run is made.

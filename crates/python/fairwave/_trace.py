@@ -26,7 +26,7 @@ class Trace:
 
     @property
     def connections(self) -> Table:
-        """What each end of each TCP connection and UDP stream sent."""
+        """Data sent by each end of each TCP connection and UDP stream."""
         return self.table("connections")
 
     def table(self, name: str) -> Table:

@@ -164,7 +164,7 @@ def test_complete_runs_of_another_sweep_are_replaced_by_force_alone(tiny, tmp_pa
     fw.sweep(tiny, seeds=1, out=out)
     before = {file: file.read_bytes() for file in out.glob("**/summary.json")}
     other = {"out": out, "dataset": dataset, "set": {"duration": "1 s"}}
-    with pytest.raises(ValueError, match="none of this sweep, such as .*force=True") as refused:
+    with pytest.raises(ValueError, match="do not belong to this sweep, such as .*force=True") as refused:
         fw.sweep(tiny, seeds=2, **other)
     assert {file: file.read_bytes() for file in out.glob("**/summary.json")} == before
     line = [fw.command(), "sweep", tiny, "--resume", "--out", out, "--set", "duration=1 s"]
@@ -181,7 +181,7 @@ def test_runs_with_an_algorithm_of_ones_own_replace_their_own_alone(tiny, tmp_pa
     axes = {"tcp.congestion_control": ["mine"]}
     first = fw.sweep(tiny, seeds=1, set=axes, out=tmp_path).to_arrow()
     assert fw.sweep(tiny, seeds=1, set=axes, out=tmp_path).to_arrow().equals(first)
-    with pytest.raises(ValueError, match="none of this sweep"):
+    with pytest.raises(ValueError, match="do not belong to this sweep"):
         fw.sweep(tiny, seeds=1, set={**axes, "duration": "1 s"}, out=tmp_path)
     fw.cc.unregister("mine")
 

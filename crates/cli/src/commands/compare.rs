@@ -18,7 +18,7 @@ Examples:
 
 Points of the same axes are compared, or the only points of both. Where both have the same seeds,
 runs of one seed make a pair (Student's paired test); otherwise it is Welch's test. p (Holm) is
-corrected for the number of comparisons; what is below 0.05 there differs.";
+corrected for the number of comparisons; figures below 0.05 there differ.";
 
 /// Test whether two sets of runs differ by more than chance
 #[derive(Args, Debug)]

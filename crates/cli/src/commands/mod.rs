@@ -266,7 +266,7 @@ commands! {
         gives [output("soc", "soc status", of::<Status>)];
     Trace(trace::Trace) => trace::run,
         uses [on("trace", "json out force")
-            .out("Also write what is found into this directory; must be empty or new")],
+            .out("Also write the results into this directory; must be empty or new")],
         gives [output("trace", "trace", || json!(fairwave_capture::trace::schema()))];
     List(list::List) => list,
         uses [on("list", "json")],

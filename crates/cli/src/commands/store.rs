@@ -19,8 +19,8 @@ Examples:
   fairwave store clear --others
   fairwave store --store out/store stat --json
 
-`fairwave reproduce` keeps the result of each run here, by what it is of: the resolved scenario with
-its seed, and the version of the code that simulates. What is there is not run again.
+`fairwave reproduce` keeps the result of each run here, under a key of the resolved scenario, its
+seed, and the version of the code that simulates. A stored run is not repeated.
 
 Exit code 1: the store cannot be read or written, or `verify` found damage.";
 

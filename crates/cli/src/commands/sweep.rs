@@ -24,7 +24,7 @@ Examples:
   fairwave sweep scenarios/ack-loss.toml --out out/part-3 --shard 3/64
 
 Means and intervals are over the seeds of a point: Student's t, 95 %. An interval needs two seeds.
---force removes the runs in --out that are none of this sweep.
+--force removes the runs in --out that do not belong to this sweep.
 SIGINT (Ctrl-C) or SIGTERM ends the sweep after the runs under way, which --resume keeps; a second
 signal ends it at once.";
 

@@ -165,7 +165,7 @@ fn a_help_shows_no_option_that_would_be_refused() {
     let list = help(command.find_subcommand_mut("list").expect("it exists"));
     assert!(list.contains("--json") && !list.contains("--seed") && !list.contains("--out"));
     let trace = help(command.find_subcommand_mut("trace").expect("it exists"));
-    assert!(trace.contains("Also write what is found") && !trace.contains("--jobs"), "{trace}");
+    assert!(trace.contains("Also write the results") && !trace.contains("--jobs"), "{trace}");
 }
 
 #[cfg(target_os = "linux")]

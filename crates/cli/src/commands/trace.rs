@@ -22,8 +22,8 @@ Examples:
   fairwave trace sent.pcap received.pcap --same-clock
   tcpdump -i wlan0 -s 128 -w - | fairwave trace - --json
 
-A capture that is cut or damaged gives what comes before the damage and a warning that says where
-it is; the exit code is 0. Exit code 2: the file is no capture at all.";
+Of a capture that is cut or damaged, the packets before the damage are analysed, and a warning names
+its place; the exit code is 0. Exit code 2: the file is no capture at all.";
 
 /// Analyse a capture of tcpdump, Wireshark or Fairwave: which flow was slow, and for which
 /// reason

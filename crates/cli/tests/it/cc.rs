@@ -315,7 +315,7 @@ $F cc load fw_compound
 $F cc status --watch --json > told 2> watching & watcher=$!
 await has '^\[' told
 $F cc status --watch --json > other 2> waiting & second=$!
-await has 'another `status --watch` hears' waiting
+await has 'another `status --watch` receives' waiting
 kill -STOP $watcher
 connect 2000
 kill -CONT $watcher

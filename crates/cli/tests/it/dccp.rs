@@ -90,7 +90,7 @@ fn a_host_where_nobody_listens_is_recognised() {
             ! "$F" dccp send $to --for 1s > out 2> err
             grep -q 'does not speak DCCP\|No Connection' err || { cat err >&2; exit 1; }
             ! "$F" dccp send $to --udp --for 1s > out 2> err
-            grep -q 'nobody listens at UDP port 6511' err || { cat err >&2; exit 1; }
+            grep -q 'no program listens at UDP port 6511' err || { cat err >&2; exit 1; }
         done"#;
     let _ = inside(place.path(), script);
 }

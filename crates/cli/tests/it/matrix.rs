@@ -91,7 +91,7 @@ fn a_law_runs_at_each_point_in_both_hosts_and_is_not_run_again() {
         assert_eq!((resumed.0, &resumed.1["points"]), (Some(0), &value["points"]));
         let others = ["--resume", "--set", "link.wire.loss_back=0.01"];
         let (_, err) = ends_with(2, place.path(), &[&ARGS[..], &others].concat());
-        assert!(err.contains("none of this matrix") && err.contains("--force"), "{err}");
+        assert!(err.contains("do not belong to this matrix") && err.contains("--force"), "{err}");
     }
 }
 

@@ -105,7 +105,7 @@ fn runs_of_another_scenario_are_neither_gone_on_with_nor_replaced() {
     };
     let before = all();
     let (_, err) = ends_with(2, place.path(), &other);
-    assert!(err.contains("none of this sweep") && err.contains("--force"), "{err}");
+    assert!(err.contains("do not belong to this sweep") && err.contains("--force"), "{err}");
     assert_eq!(all(), before);
     let (_, err) = ends_with(0, place.path(), &[&other[..], &["--force"]].concat());
     assert!(err.contains("0 of 2 runs are there"), "{err}");

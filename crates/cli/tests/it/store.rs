@@ -51,7 +51,7 @@ fn a_study_that_is_interrupted_keeps_its_runs_and_says_so() {
     wait_for(place.path(), &mut child, 2);
     let (code, printed) = interrupted(child, printed);
     assert_eq!(code, Some(1), "{printed}");
-    assert!(printed.contains("the same command takes from the store what was run"), "{printed}");
+    assert!(printed.contains("the same command reuses the stored runs"), "{printed}");
     let (out, _) = ends_with(0, place.path(), &["store", "verify"]);
     assert!(out.contains(" results, each as it was written"), "{out}");
     assert!(store(place.path()).join("000001.runs").exists());

@@ -77,7 +77,7 @@ pub enum Error {
     )]
     NoProtocol(IpAddr),
     /// The other host has no program that listens at the UDP port.
-    #[error("nobody listens at UDP port {} of {}", .0.port(), .0.ip())]
+    #[error("no program listens at UDP port {} of {}", .0.port(), .0.ip())]
     NobodyListens(SocketAddr),
     /// The socket failed.
     #[error(transparent)]

@@ -69,7 +69,7 @@ pub fn may_lead_egress() -> io::Result<()> {
         driver_socket(index)?;
         netlink.redirect_egress(index, to)
     });
-    tried.join().unwrap_or_else(|_| Err(io::Error::other("the trial did not come to its end")))
+    tried.join().unwrap_or_else(|_| Err(io::Error::other("the trial did not end")))
 }
 
 /// A TAP device that is up, and its number.

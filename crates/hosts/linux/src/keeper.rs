@@ -215,7 +215,9 @@ impl Keeper {
         let mut answer = String::new();
         match self.answers.read_line(&mut answer) {
             Ok(_) if answer == DONE => Ok(()),
-            Ok(_) => Err(Error::Keeper(format!("did not start or has ended: it said {answer:?}"))),
+            Ok(_) => {
+                Err(Error::Keeper(format!("did not start or has ended: it answered {answer:?}")))
+            }
             Err(error) => Err(Error::Keeper(error.to_string())),
         }
     }

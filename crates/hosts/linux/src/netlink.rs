@@ -188,7 +188,7 @@ impl Netlink {
             LinkAttribute::Mtu(mtu) => Some(mtu),
             _ => None,
         })?;
-        found.ok_or_else(|| io::Error::other("the kernel does not tell"))
+        found.ok_or_else(|| io::Error::other("the kernel reports no MTU"))
     }
 
     /// Has the kernel act at once on a change of an interface's carrier: it answers a question

@@ -1,9 +1,9 @@
 //! Requests to a kernel for the settings that it reported.
 //!
-//! Most qdiscs tell their settings as they take them. CoDel keeps its times in units of 1024 ns and
-//! tells them in whole microseconds, rounded down both times: asked for what it tells, 4.999 ms for
-//! 5 ms, it has a unit less. SFQ allows no more flows than packets where it is asked for a limit of
-//! packets; by default it has 128 flows and 127 packets.
+//! Most qdiscs report their settings in the form in which they accept them. CoDel keeps its times
+//! in units of 1024 ns, reports them in whole microseconds, and rounds down in both directions: set
+//! to 5 ms it reports 4.999 ms, and set to that it has a unit less. SFQ allows no more flows than
+//! packets where a limit of packets is requested; by default it has 128 flows and 127 packets.
 //! (Linux 6.1: `net/sched/sch_codel.c`, `sch_fq_codel.c`, `sch_sfq.c`, `include/net/codel.h`.)
 
 use netlink_packet_core::NlaBuffer;

@@ -165,7 +165,7 @@ impl Shaper {
         let rate = u32::try_from(plan.rate_bps / 8).ok().filter(|rate| *rate >= 1_000);
         let rate = rate.ok_or_else(|| {
             Error::Plan(
-                "the rate has to be from 8 kbps to 34 Gbps, what the kernel takes".to_owned(),
+                "the rate has to be from 8 kbps to 34 Gbps, the range of the kernel".to_owned(),
             )
         })?;
         let name = &plan.interface;
@@ -286,7 +286,7 @@ impl Shaper {
         let found: BTreeMap<u32, (u64, u32)> =
             all.map(|one| (one.handle, (one.bytes, one.waiting))).collect();
         if !found.contains_key(&u32::from(tc::class(UNKNOWN))) {
-            let gone = "another program has deleted the qdisc: nothing is shared any more";
+            let gone = "another program has deleted the qdisc: the rate is no longer shared";
             return Err(io::Error::other(gone));
         }
         let counted = self.classes.all().filter_map(|(minor, station, kind, weight)| {

@@ -80,7 +80,9 @@ impl FrameSocket {
     }
 
     fn vanished(&self) -> Error {
-        Error::Vanished(format!("interface `{}` is gone: somebody has deleted it", self.interface))
+        let interface = &self.interface;
+        let what = format!("interface `{interface}` is gone: another program has deleted it");
+        Error::Vanished(what)
     }
 
     fn broken(&self, what: &str, errno: Errno) -> Error {

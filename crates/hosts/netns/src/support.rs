@@ -117,7 +117,7 @@ fn tun_device() -> Option<Lack> {
         }
         Errno::ACCESS | Errno::PERM => lack(
             format!("permission to open {CLONE_DEVICE}"),
-            format!("sudo chmod 0666 {CLONE_DEVICE} (what udev does by default), or run as root"),
+            format!("sudo chmod 0666 {CLONE_DEVICE} (udev's default), or run as root"),
         ),
         other => lack(format!("{CLONE_DEVICE}: {other}"), "load the module (sudo modprobe tun)"),
     })

@@ -1,6 +1,6 @@
 //! Actors that may have a deadline, and their numbers.
 //!
-//! Numbers are given out once, when a world is built: each part enlists what it has and keeps the
+//! Numbers are assigned once, when a world is built: each part enlists its actors and keeps their
 //! numbers, and one table leads back from a number to its actor. A new kind of actor is a variant
 //! of [`Actor`], a call of [`Actors::enlist`] and an arm where the simulation dispatches.
 

@@ -38,8 +38,9 @@ struct Exchange {
 
 impl Load {
     /// Payload rate available to one more station: the larger of the free airtime and an equal
-    /// share. Its exchanges are like `exchange` and carry `bytes` each. Fairwave's estimate. The medium counts as full when it is as busy as one saturated sender
-    /// makes it: the rest of the time is DIFS and backoffs, which no further station can have.
+    /// share. Its exchanges are like `exchange` and carry `bytes` each. Fairwave's estimate. The
+    /// medium counts as full when it is as busy as one saturated sender makes it: the rest of the
+    /// time is DIFS and backoffs, which no further station can have.
     fn share(self, exchange: Exchange, bytes: u32) -> BitRate {
         let (busy, idle) = (exchange.busy.as_secs_f64(), exchange.idle.as_secs_f64());
         let full = busy / (busy + idle);

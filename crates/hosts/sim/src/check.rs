@@ -202,7 +202,7 @@ pub(crate) fn command(
     match command {
         Command::Place { node, .. } if radio(node).is_none() => refuse("this node has no radio"),
         Command::Place { node, .. } if radio(node).is_some_and(|r| r.snr_trace.is_some()) => {
-            refuse("a trace says what this node receives, wherever it is")
+            refuse("a trace sets the level at this node, wherever it is")
         }
         Command::Place { .. } => Ok(()),
         Command::Weight { ap, station, .. } => match (radio(ap), radio(station)) {

@@ -1,5 +1,5 @@
-//! What tasks of tokio wait for: files of ours, and a timer, since that of tokio has a resolution
-//! of a millisecond.
+//! Events that tasks of tokio await: files of ours that become ready, and a timer, since that of
+//! tokio has a resolution of a millisecond.
 
 use fairwave_units::Instant;
 use rustix::time::{

@@ -29,7 +29,7 @@ pub struct Endpoints {
     pub destination: NodeId,
 }
 
-/// What is to be known of a packet before it enters the world.
+/// Properties of a packet before it enters the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Description {
     /// Its source address.

@@ -1,5 +1,5 @@
-//! Real packets of one namespace: what is written to its TUN device arrives at the kernel, what the
-//! kernel sends can be read there.
+//! Real packets of one namespace: packets written to its TUN device arrive at the kernel, and those
+//! that the kernel sends are read there.
 
 use crate::world::Played;
 use fairwave_linux::clock::Clock;
@@ -13,9 +13,9 @@ use std::net::Ipv4Addr;
 
 /// Room for the largest packet.
 const ROOM: usize = 1 << 16;
-/// What is early by a tick of the kernel's clock (250 Hz) is not early.
+/// Tolerated earliness: a tick of the kernel's clock (250 Hz).
 const TICK: Duration = Duration::from_millis(4);
-/// Lateness that nobody has to account for: between the kernel and a thread that waits.
+/// Tolerated lateness between the kernel and a waiting thread.
 const PROMPT: Duration = Duration::from_millis(12);
 
 /// The device of a namespace while one script uses it.

@@ -37,7 +37,7 @@ keys! {
         /// Capacity for datagrams that wait in the connection; datagrams beyond it are lost. The
         /// default is that of Linux.
         send_queue: u32 = counted("packets", 1, MAX_WAITING).or(5);
-        /// Datagrams that have waited longer are not sent any more, or "never".
+        /// Datagrams that have waited longer are discarded, or "never".
         send_within: Option<Duration> = within(MILLISECOND, HOUR).or_word("never").or(None);
         /// Packets that either end may have in flight at the beginning: packets further away are
         /// not accepted (RFC 4340 section 7.5.2). It is widened to five times the packets in

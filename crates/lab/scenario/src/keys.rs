@@ -431,10 +431,10 @@ pub(crate) fn inline(value: &Json) -> String {
 
 /// Declares a table: a struct of its keys, in the order in which they are read and written.
 ///
-/// `|r| (context: Type = usual)` names what goes through the keys, and what their defaults depend
-/// on. An expression may use the keys before it, and what `let` lines make of `r` first. What
-/// `check` is given has been read. With `for` in place of `struct` the table is one that is
-/// declared elsewhere; `..` at the end gives what of it has no key.
+/// `|r| (context: Type = usual)` names the reader and the context on which defaults depend. An
+/// expression may use the keys before it, and variables of the `let` lines. `check` runs after all
+/// keys have been read. With `for` in place of `struct` the struct is declared elsewhere; `..` at
+/// the end gives its fields that have no key.
 macro_rules! keys {
     (
         $(#[doc = $about:literal])+

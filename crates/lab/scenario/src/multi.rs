@@ -33,7 +33,7 @@ keys! {
         /// Size of the block that a connection gets as a whole.
         block: u32 = size(MIN_BLOCK.into(), u16::MAX.into())
             .or(usual_block(&own.options))
-            .phrase("what makes a segment with its header of 12 bytes");
+            .phrase("a segment less its header of 12 bytes");
         /// Buffer of either end outside its connections: for early data, and with "adaptive" for
         /// data that is not known to have arrived.
         buffer: u32 = size(MIN_BLOCK.into(), GIB)

@@ -67,7 +67,7 @@ keys! {
         /// Bytes of an A-MPDU; only from 802.11n on.
         ampdu_size: Option<u32> = size(1, max_bytes)
             .or(max_bytes)
-            .phrase("what the standard allows")
+            .phrase("the maximum of the standard")
             .when(is_later, LATER);
         /// Bytes of an A-MSDU, or "off"; only from 802.11n on.
         amsdu_size: Option<Option<u32>> =

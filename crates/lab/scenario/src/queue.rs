@@ -50,7 +50,7 @@ impl Place {
                 .help("use it at a radio, or \"fq-codel\" here"));
         }
         if self == Self::Link && spec.name().starts_with("socps") {
-            return Err(Refusal::new("nobody reports to a wired link")
+            return Err(Refusal::new("no station reports to a wired link")
                 .help("use it at an access point, or \"wfq\" here"));
         }
         if let Spec::Ring(ring) = spec

@@ -49,8 +49,8 @@ fn sweep() -> Value {
                 "type": "integer", "minimum": 1, "maximum": MAX_JOBS,
             },
             "variant": {
-                "description": "Variants of the scenario: what each is called, and the dotted \
-                                keys that it sets.",
+                "description": "Variants of the scenario: the name of each, and the dotted keys \
+                                that it sets.",
                 "type": "array", "minItems": 1,
                 "items": {
                     "type": "object",

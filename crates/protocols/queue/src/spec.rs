@@ -114,7 +114,7 @@ pub struct Kind {
 pub const ALL: &[Kind] = &[
     Kind {
         name: "drop-tail",
-        summary: "first in, first out; a full queue drops what arrives",
+        summary: "first in, first out; a full queue drops arriving packets",
         source: "",
         limit: None,
         spec: |limit| Spec::DropTail { limit },
@@ -142,7 +142,7 @@ pub const ALL: &[Kind] = &[
     },
     Kind {
         name: "lifetime",
-        summary: "drop-tail that drops what has waited for longer than an MSDU may live",
+        summary: "drop-tail that drops packets older than the lifetime of an MSDU",
         source: "802.11-2020 clause 10.23.2.12",
         limit: None,
         spec: |limit| Spec::Lifetime { limit, lifetime: Duration::from_micros(512_000) },

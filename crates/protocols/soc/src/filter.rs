@@ -42,7 +42,7 @@ impl FilterSpec {
     /// A gain at which the average weighs the last eight samples more than all others.
     pub const EWMA: Self = Self::Ewma { gain: 0.125 };
 
-    /// For somebody who walks: at 1.5 m/s straight away from an access point 10 m off, path loss
+    /// For a walking person: at 1.5 m/s straight away from an access point 10 m off, path loss
     /// with exponent 3 changes by 2 dB in a second, so its variance grows by 4 dB^2. The noise is
     /// the variance of Rayleigh fading in decibels, (10 / ln 10)^2 pi^2 / 6 = 31 dB^2.
     pub const KALMAN: Self = Self::Kalman { drift: 4.0, noise: 31.0 };

@@ -156,7 +156,7 @@ impl Table {
         self.update(place);
     }
 
-    /// Takes a station's last report: its SoC is not known any more.
+    /// Takes a station's last report: its SoC expires.
     fn end(&mut self, now: Instant, place: Place) {
         let station = self.entries.link(place);
         let entry = self.entries.at(place);

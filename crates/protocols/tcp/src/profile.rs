@@ -44,7 +44,7 @@ impl Profile {
         },
         Profile {
             name: "linux-2.4-64k",
-            summary: "linux-2.4 with sockets asked for 64 KiB, as by `iperf -w 64K`",
+            summary: "linux-2.4 with socket buffers set to 64 KiB, as by `iperf -w 64K`",
             source: "Linux 2.4: net/core/sock.c (SO_RCVBUF), tcp_adv_win_scale = 2",
             congestion_control: "newreno",
             config: linux_2_4_sockets_of_64k,

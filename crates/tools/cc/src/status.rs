@@ -53,7 +53,7 @@ pub(crate) fn watch(console: &dyn Console, store: &Store) -> Result<(), Failure>
                 events.iter().try_for_each(|event| show_event(console, &CcEvent::of(event)))?;
             }
             None if alone => {
-                console.note("another `status --watch` hears when connections begin and end");
+                console.note("another `status --watch` receives the begin and end of connections");
                 alone = false;
             }
             None => {}

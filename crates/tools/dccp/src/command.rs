@@ -12,7 +12,7 @@ Examples:
   fairwave dccp send laptop.lan --for '30 s'             on another: TFRC, as fast as it goes
   fairwave dccp send 192.0.2.7 --ccid 2 --json           TCP-like congestion control
   fairwave dccp serve --both --rate '1 Mbps'             data in both directions
-  fairwave dccp send nas.lan --udp --csv rate.csv        inside UDP, where nobody needs root
+  fairwave dccp send nas.lan --udp --csv rate.csv        inside UDP, which needs no root
 
 A stream over DCCP, from an application to another one:
   fairwave dccp relay --from dccp:17983 --to udp:127.0.0.1:5004       where it is watched

@@ -105,7 +105,7 @@ pub(super) struct Counted {
     pub(super) algorithm: Option<String>,
 }
 
-/// What one end of a flow has counted so far.
+/// Counters of one end of a flow.
 #[derive(Debug)]
 pub(super) struct Counter {
     pub(super) window: Window,

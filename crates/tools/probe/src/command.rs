@@ -27,17 +27,17 @@ const PACKET_SIZES: RangeInclusive<u64> = 600..=PACKET_BYTES;
 pub const EXAMPLES: &str = "\
 Examples:
   fairwave probe serve                              on the host behind the access point
-  fairwave probe laptop.lan --pairing CODE          on a wired host: the code is what serve prints
+  fairwave probe laptop.lan --pairing CODE          on a wired host, with the code that serve prints
   fairwave probe 192.0.2.7 --pairing CODE --rate '300 Mbps' --page probe.html
   fairwave probe nas.lan --pairing CODE --reverse   the access point's own buffer, from a laptop
   fairwave probe 2001:db8::7 --key secret.txt --json
   fairwave probe serve --key secret.txt --max-rate '50 Mbps' --max-time '30 s' --max-bytes '40 MB'
 
-What is measured is the narrowest buffer on the way from this host to HOST, with --reverse that on
-the way back. Neither end needs root.
+The measured buffer is the narrowest on the path from this host to HOST, with --reverse on the path
+back. Neither end needs root.
 `fairwave explain probe` says what each figure means, as does docs/probe.md.
 
-Exit code 1: something failed in mid-run; what was measured until then is printed nevertheless.
+Exit code 1: something failed during the run; the measurements until then are printed.
 Exit code 2: the options are wrong.";
 
 /// Options of `fairwave probe`.
@@ -148,8 +148,8 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     server.run(|| stop.load(Ordering::Relaxed), note).map_err(Failure::run)?;
     let (counts, rejected) = (server.counts(), server.rejected());
     console.inform(&format!(
-        "{} datagrams came, {rejected} of them from nobody with the key or of no session, {} that \
-         were repeated or not agreed to; {} left. {} found no room in the socket.\n",
+        "{} datagrams arrived, {rejected} of them without the key or of no session, {} repeated or \
+         not agreed to; {} left. {} found no room in the socket.\n",
         counts.received,
         server.surplus(),
         counts.sent,

@@ -124,7 +124,7 @@ async fn reach(
     };
     let reached = eyeballs::first_to_succeed(addresses, limit(shared), attempt).await?;
     if !reached.has_congestion_control {
-        let lacks = format!("{}: the kernel does not give the algorithm any more", reached.server);
+        let lacks = format!("{}: the kernel no longer provides the algorithm", reached.server);
         let event = if has_target { Event::NoCongestionControl } else { Event::DefaultCongestion };
         shared.flows.borrow_mut().push_event(event(lacks));
     }

@@ -55,7 +55,7 @@ impl Risks {
                 host.prioritize(path as u8, if at_risk { Priority::Standby } else { usual });
                 match sign {
                     Some(sign) => note(&format!("{via} is at risk: {sign}")),
-                    None => note(&format!("{via} is not at risk any more")),
+                    None => note(&format!("{via} is no longer at risk")),
                 }
             }
         }

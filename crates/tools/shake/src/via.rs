@@ -68,7 +68,7 @@ impl Borrowed {
             State::Searching => return None,
             State::Granted(_) => String::new(),
             State::Silent => "no answer from there with this key".to_owned(),
-            State::Lost => "it does not answer any more".to_owned(),
+            State::Lost => "it no longer answers".to_owned(),
             State::Denied(denial) => denial.to_string(),
         };
         let has_changed = self.state != before && !(was_up && self.is_up());

@@ -89,9 +89,9 @@ impl<'a> Frames<'a> {
     }
 
     /// The error for a pairing that ended without a key.
-    fn ended(&self, why: Ended, window: Duration, nobody: &str) -> Error {
+    fn ended(&self, why: Ended, window: Duration, missing: &str) -> Error {
         let why = match why {
-            Ended::TooLate => format!("{nobody} within {window}"),
+            Ended::TooLate => format!("{missing} within {window}"),
             Ended::Refused => "the codes were not confirmed, and no key was given".to_owned(),
         };
         self.broken(io::Error::other(why))
@@ -145,11 +145,11 @@ pub fn offer(
                 RegistrarEvent::Granted(station) => return Ok(station),
                 RegistrarEvent::Ended(why) => {
                     send_all(&mut registrar, &frames, clock)?;
-                    let nobody = match is_requested {
-                        true => "nobody said whether the codes are the same",
-                        false => "no station asked for a key",
+                    let missing = match is_requested {
+                        true => "the codes were neither confirmed nor refused",
+                        false => "no station requested a key",
                     };
-                    return Err(frames.ended(why, window, nobody));
+                    return Err(frames.ended(why, window, missing));
                 }
             }
         }
@@ -204,7 +204,7 @@ pub fn join(
                 JoinerEvent::Granted(secret) => key = Some(secret),
                 JoinerEvent::Ended(why) => {
                     let nobody = "no access point gave a key";
-                    return Err(frames.ended(why, window, nobody));
+                    return Err(frames.ended(why, window, missing));
                 }
             }
         }

@@ -85,7 +85,7 @@ impl SnrSource for StationRadio {
         let door = &mut self.0;
         let reported = door.radio.link(door.index);
         let link =
-            reported.map_err(|error| format!("the radio does not tell of its link: {error}"))?;
+            reported.map_err(|error| format!("the radio does not report its link: {error}"))?;
         let noise = door.noise();
         Ok(link.and_then(|link| level(&link, noise)))
     }

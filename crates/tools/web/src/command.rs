@@ -21,8 +21,8 @@ Examples:
   fairwave web --page lab.html --module fairwave.wasm
 
 The first line of the output is the address of the page, with a token. Anyone who knows the token
-can start runs. Only programs of this machine reach it. Runs of the page are kept in a new directory web-N of --dir,
-and nothing is written elsewhere.
+can start runs. Only programs of this machine reach it. Runs of the page are kept in a new directory
+web-N of --dir, and nothing is written elsewhere.
 
 Exit code 1: the port cannot be listened at, or --dir cannot be written; 2: an option is wrong.";
 

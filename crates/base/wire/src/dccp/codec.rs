@@ -35,7 +35,7 @@ pub enum Error {
         len: usize,
     },
     /// The packet was damaged.
-    #[error("checksum at offset 6 is {found:#06x}, does not match what it covers")]
+    #[error("checksum at offset 6 is {found:#06x}, does not match the covered bytes")]
     Checksum {
         /// Length by the header.
         found: u16,

@@ -24,12 +24,13 @@ Examples:
 Each claim gets one of four words over the set-ups that its paper leaves open: 'robust' holds in at
 least 80 % of them, 'conditional' in some, which a sentence names, 'nowhere' in none that was tried,
 and 'not judgeable' could not be decided. The quick form says 'undecided' where its seeds or seconds
-could give another word, and prints the verdict that the last full run published. What the study's
-own set-up measured stands beside. --map runs the map of one claim, --at one set-up of it with its
+could give another word, and prints the verdict that the last full run published. Measurements of
+the study's own set-up stand beside. --map runs the map of one claim, --at one set-up of it with its
 traces.
 
 Exit code 3 with --strict: a claim of the paper is 'nowhere', or one of our questions is answered
-with no. A claim that is not judgeable gives a warning on standard error and no exit code of its own.
+with no. A claim that is not judgeable gives a warning on standard error, and no exit code of its
+own.
 
 Each result is kept in a store (`fairwave store`): after an interruption, or a change of something
 else than the simulator, the same command makes only the runs that are missing there.

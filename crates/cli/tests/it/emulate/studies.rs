@@ -59,7 +59,7 @@ fn a_study_runs_with_the_kernels_sockets_and_in_the_simulator() {
     let refused = fairwave(place.path(), &others).output().expect("it runs");
     let why = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{why}");
-    assert!(why.contains("none of this study") && why.contains("--force"), "{why}");
+    assert!(why.contains("do not belong to this study") && why.contains("--force"), "{why}");
     assert_eq!(in_time(place.path()), after);
 }
 

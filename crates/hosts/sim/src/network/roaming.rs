@@ -4,7 +4,7 @@
 //! one at most. It leaves between two frame exchanges, takes its waiting frames along, and is
 //! deaf and silent for a set time. What its access point holds or still gets for it meanwhile
 //! waits there, and is routed anew once the station is associated again. A station whose MAC
-//! attempts stays on its channel meanwhile and sends what it has, which nobody hears.
+//! attempts stays on its channel meanwhile and sends its frames, which no radio receives.
 //!
 //! This file decides when a station goes and which packets it takes; [`super::access`] moves it.
 

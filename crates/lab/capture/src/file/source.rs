@@ -176,7 +176,7 @@ fn damage(error: &FrameDecoderError) -> io::Error {
     }
     let what = match error {
         FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::BadMagicNumber(_)) => {
-            "what follows a frame is no frame".to_owned()
+            "the data behind a frame is not a frame".to_owned()
         }
         FrameDecoderError::DictNotProvided { .. } => {
             "it was compressed with a dictionary, which is not in it".to_owned()

@@ -108,7 +108,7 @@ fn damage_of_a_compressed_file_is_told_without_the_parts_of_a_decoder() {
             }
         }
     };
-    let after = "the zstd stream is damaged: what follows a frame is no frame";
+    let after = "the zstd stream is damaged: the data behind a frame is not a frame";
     assert_eq!(reason(&[&whole[..], b"rubbish"].concat()), after);
     for cut in 5..whole.len() {
         let reported = reason(&whole[..cut]);

@@ -32,7 +32,7 @@ pub struct Replay<'a> {
 /// Errors of a replay.
 #[derive(Debug, thiserror::Error)]
 enum Lack {
-    #[error("{0}: there is no record of what went into this run; emulate with --record")]
+    #[error("{0}: there is no record of the packets that entered this run; emulate with --record")]
     Missing(String),
     #[error("{0}: {1}")]
     Unreadable(String, io::Error),

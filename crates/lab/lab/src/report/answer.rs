@@ -79,7 +79,7 @@ fn waiting(summary: &Summary) -> Option<String> {
     Some(format!("{first}{}.", letters.as_str()))
 }
 
-/// The points of a sweep with the least and the greatest goodput, and that with the most uneven
+/// The points of a sweep with the minimum and the maximum goodput, and the one with the most uneven
 /// shares.
 pub fn of_points(points: &[Point]) -> Vec<String> {
     [extremes(points), uneven(points)].into_iter().flatten().collect()

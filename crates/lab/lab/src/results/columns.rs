@@ -304,7 +304,7 @@ pub const FLOWS: Table<FlowRow> = Table {
         )),
         or_null(&integer(
             "frames_undecodable",
-            "Frames there without what they need.",
+            "Frames that arrived without the frames on which they depend.",
             &|r: &FlowRow| of_playout(r, |v| Cell::unsigned(v.undecodable)),
         )),
         or_null(&integer("freezes", "Freezes of the picture.", &|r: &FlowRow| {

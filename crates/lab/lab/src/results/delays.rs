@@ -35,7 +35,7 @@ fn of_times(row: &DelayRow, part: fn(&Times) -> Duration) -> Cell {
 /// One-way delays of each flow, every sample interval.
 pub const DELAYS: Table<DelayRow> = Table {
     file: "delays.parquet",
-    doc: "One row for each flow and sample interval: one-way delays of what was delivered in the \
+    doc: "One row for each flow and sample interval: one-way delays of data delivered in the \
           interval that ends at `t_ns`. The delay of a datagram counts from when the source's \
           application made it, that of a segment of TCP or SHAKE from when its bytes left the \
           source for the first time, retransmitted or not; both until the sink's application got \

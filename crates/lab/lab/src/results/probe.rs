@@ -61,7 +61,7 @@ pub struct IntervalSummary {
     /// Number of trains.
     pub n: u64,
     /// The mean.
-    #[schemars(extend("unit" = "that of what it is the mean of"))]
+    #[schemars(extend("unit" = "that of the averaged figure"))]
     pub mean: f64,
     /// Half the width of the interval; null for one train.
     #[schemars(extend("unit" = "that of the mean"))]

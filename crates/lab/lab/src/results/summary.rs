@@ -65,7 +65,7 @@ pub struct FlowSummary {
     pub start_ns: u64,
     /// Mean rate of delivery to the application.
     pub goodput_bps: u64,
-    /// The greatest rate that its application asks for, of real-time media, which adapt to less.
+    /// Maximum rate of its application, for real-time media, which adapt to less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_bps: Option<u64>,
     /// Segments or datagrams sent, retransmissions included.

@@ -39,8 +39,8 @@ pub struct WindowRow {
 pub const WINDOWS: Table<WindowRow> = Table {
     file: "windows.parquet",
     doc: "One row for each segment that reached the source of a flow on a connection of the \
-          kernel, as the connection was before the kernel handled that segment. Only where \
-          `fairwave emulate --windows` asked for it. Counters are cumulative.",
+          kernel, as the connection was before the kernel handled that segment. Only with \
+          `fairwave emulate --windows`. Counters are cumulative.",
     columns: &[
         integer("t_ns", "Virtual time in nanoseconds.", &|r: &WindowRow| time(r.at)),
         text("flow", "Name of the flow.", &|r: &WindowRow| Cell::Text(r.flow.clone())),

@@ -128,5 +128,5 @@ fn is_of_sweep(place: &Path, root: &Path) -> bool {
 pub fn none_of(what: &str, directory: &Path, other: &Path) -> String {
     let (directory, other) = (directory.display(), other.display());
     let whose = "of other values, seeds or another version of Fairwave";
-    format!("{directory} has runs that are none of this {what}, such as {other}: {whose}")
+    format!("{directory} has runs that do not belong to this {what}, such as {other}: {whose}")
 }

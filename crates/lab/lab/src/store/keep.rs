@@ -192,7 +192,7 @@ impl Store {
         match record::content(&mut segment.file, &found) {
             Ok(content) => Some((number, found, content)),
             Err(error) => {
-                self.report(inner, Trouble::Read, &format!("{error}; what it held is made again"));
+                self.report(inner, Trouble::Read, &format!("{error}; its run is made again"));
                 None
             }
         }
@@ -231,7 +231,7 @@ impl Store {
     fn damage(&self, number: u64, offset: u64) -> String {
         let file = self.place.segment(number);
         let file = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        format!("{file} is damaged at byte {offset}; what was there is made again")
+        format!("{file} is damaged at byte {offset}; the runs there are made again")
     }
 
     fn append(&self, inner: &mut Inner, key: &Key, record: &[u8]) -> io::Result<()> {

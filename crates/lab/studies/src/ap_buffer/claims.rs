@@ -1,8 +1,8 @@
 //! The paper's claim and ours, and why they come out so.
 //!
-//! The paper takes the number before the first gap for the buffer, and nothing is taken off: BUF-1
-//! is about that count, and BUF-X7 about ours, which takes off what drained meanwhile. Until
-//! 2026-11-25 BUF-1 was what BUF-X7 is.
+//! The paper uses the number before the first gap as the size of the buffer, without a correction:
+//! BUF-1 judges that count, and BUF-X7 ours, which subtracts the packets that drained meanwhile.
+//! Until 2026-11-25 BUF-1 was the present BUF-X7.
 
 use super::experiments::{BESIDE, IDLE, KINDS};
 use super::measure::{self, Point, points};

@@ -48,8 +48,8 @@ pub(super) struct Point {
     /// The greatest standard deviation of ten rates since the handover of any run, and the mean.
     pub(super) most_deviation: f64,
     pub(super) mean_deviation: f64,
-    /// The greatest of the mean over runs, which is what a curve over repetitions shows, of rates
-    /// averaged over a second: the most lenient reading of the paper's 81 kbps.
+    /// The greatest of the mean over runs, as a curve over repetitions shows it, of rates averaged
+    /// over a second: the most lenient reading of the paper's 81 kbps.
     pub(super) steady_deviation: f64,
 }
 

@@ -2,9 +2,9 @@
 //!
 //! The criterion: over mean lengths of 2 to 5 the choice of the repeating path changes the time by
 //! at least 10 %, and by more than the interval of the change, to the same side with and without
-//! SACK; SACK changes it by less than 10 % on either path. What counts as an effect of the path is
-//! thus more than what counts as none of SACK, and 10 % is what this study takes for hardly any
-//! difference elsewhere. Before the first run both bounds were 5 %, and until 2026-11-25 each
+//! SACK; SACK changes it by less than 10 % on either path. An effect of the path is thus larger
+//! than any change by SACK that still counts as none; 10 % is this study's bound of a negligible
+//! difference elsewhere, too. Before the first run both bounds were 5 %, and until 2026-11-25 each
 //! effect was a mean over the other's two settings, in which opposite effects cancel.
 //!
 //! The text says that scenarios 3 and 4 of Table 5 were the faster ones, those that repeat on the

@@ -1,9 +1,9 @@
 //! SOC-X1, which the paper leaves to later work: weights for some kinds of traffic only.
 //!
-//! The criterion, set before the first run, for the groups of section 5.1 (C1, which is bad, hears
-//! voice) and for those of section 5.3.3 (C1 uses TCP): with `socps-traffic` over PW the hosts
-//! with TCP together get at least what they get behind the FIFO, and those with voice at least
-//! what they get under PW, each less the 5 % that this study takes for the same.
+//! The criterion, set before the first run, for the groups of section 5.1 (C1, whose link is bad,
+//! receives voice) and for those of section 5.3.3 (C1 uses TCP): with `socps-traffic` over PW the
+//! hosts with TCP together get at least their goodput behind the FIFO, and those with voice at
+//! least theirs under PW, each less the 5 % that this study counts as equal.
 
 use super::experiments::{BAD_MIXED, FIFO, SWAPPED};
 use super::measure::{Profile, goodput, judge, of, ratio};

@@ -7,9 +7,9 @@
 //! The criterion asked whether a packet in and out of SoCPS over H-FSC, with its share of the
 //! reports, takes longer than in and out of FIFO by less than 0.4 % of the paper's 2629 us, and
 //! after the measurement by less than the 8 us that PW adds in Table 4. Microseconds of a Pentium
-//! cannot be compared with those of the computer at hand, and the paper names no clock by which
-//! they could be told in cycles: no computer of today fails either bound. So since 2026-11-25 the
-//! claim is not judgeable, and what was measured is told.
+//! cannot be compared with those of the computer at hand, and the paper names no clock rate to
+//! convert them to cycles: no computer of today fails either bound. So since 2026-11-25 the claim
+//! is not judgeable, and the measurement alone is reported.
 
 use fairwave_study::{Claim, Criterion, Evidence, ResultTable};
 use serde::Deserialize;

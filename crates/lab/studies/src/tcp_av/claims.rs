@@ -9,9 +9,9 @@ use fairwave_lab::target;
 use fairwave_study::{Claim, Criterion, Evidence, Results};
 use fairwave_units::BitRate;
 
-/// What the study took for the paper's words "a little above the fair share" before it ran: 1.25
-/// times the fair share of its 25 Mbps, NRT 0.25. What a little is the paper does not say; the map
-/// has it as an axis.
+/// The study's value, chosen before it ran, for the paper's words "a little above the fair share":
+/// 1.25 times the fair share of its 25 Mbps, NRT 0.25. The paper gives no number; the map has it as
+/// an axis.
 pub(super) const ABOVE: &str = "6.25 Mbps";
 /// AVR that is "almost the same result" as 100 %, at twice the delay: ours.
 const ALMOST_ALL: f64 = 0.95;

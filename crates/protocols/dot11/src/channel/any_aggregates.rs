@@ -8,7 +8,7 @@ use fairwave_units::{Db, Duration, Stream};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// A frame: who sends it, to whom, how urgent.
+/// Sender, receiver and access category of a frame.
 type Way = (u32, Option<u32>, AccessCategory);
 
 struct World {

@@ -1,4 +1,5 @@
-//! What holds on any channel: random radios, hidden from one another or not, always sending.
+//! Properties that hold on any channel: random radios, hidden from one another or not, always
+//! sending.
 
 use super::tests::{Rig, at, config, mpdu, radio};
 use super::*;

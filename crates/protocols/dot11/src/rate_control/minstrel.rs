@@ -2,8 +2,8 @@
 //!
 //! Every 50 ms the share of MPDUs acknowledged at each rate enters a filtered average, and the
 //! number of MPDUs in an A-MPDU a moving one. Frames are sent at the rate with the most
-//! throughput: its success over the time of an MPDU and of its share of what a PPDU costs
-//! besides. Every 20 ms one PPDU with a single MPDU is a sample of another rate.
+//! throughput: its share of successes, divided by the time of an MPDU and of its part of the
+//! PPDU's overhead. Every 20 ms one PPDU with a single MPDU is a sample of another rate.
 //!
 //! Behaviour of `net/mac80211/rc80211_minstrel_ht.c` in Linux 5.12 and later.
 

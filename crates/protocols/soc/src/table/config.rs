@@ -28,7 +28,7 @@ pub struct TableConfig {
     /// Limit of a SoC's decay, and its minimum. Fairwave's choice: a negative number of decibels
     /// would rise when it is damped.
     pub floor: Db,
-    /// Silence after which a SoC is not known any more. Fairwave's choice.
+    /// Silence after which a SoC expires. Fairwave's choice.
     pub forget_after: Duration,
     /// Weight of a station whose SoC is not known. Fairwave's choice is 1.
     pub first_weight: Weight,

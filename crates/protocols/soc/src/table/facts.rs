@@ -94,12 +94,12 @@ pub enum Observation {
         /// Number of missing reports since the last received one.
         misses: u32,
     },
-    /// A station has been silent for so long that its SoC is not known any more.
+    /// The SoC of a station has expired after its silence.
     AgedOut {
         /// The station.
         station: Mac,
     },
-    /// A station has ended reporting: its SoC is not known any more.
+    /// A station has ended reporting, and its SoC has expired.
     Ended {
         /// The station.
         station: Mac,

@@ -17,12 +17,12 @@ Examples:
   fairwave fairness show iperf3-files/ --target 5M
   fairwave fairness --compare reno cubic
 
-Stations start together and each prints the results of all. These letters mean what they mean to
+Stations start together and each prints the results of all. These letters mean the same as to
 iperf3: -t, -i, -P, -R, -u, -b, -C, -w, -p. -n is the number of repetitions. An ordinary user may
 choose the algorithms of `sysctl net.ipv4.tcp_allowed_congestion_control`, root all. Figures are
 explained in docs/fairness.md.
 
-Exit code 1: something failed in mid-run; what was measured until then is printed nevertheless.
+Exit code 1: something failed during the run; the measurements until then are printed.
 Exit code 2: the options are wrong.";
 
 /// Options of `fairwave fairness`.

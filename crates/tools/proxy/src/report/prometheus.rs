@@ -71,7 +71,7 @@ const LABELLED: [Labelled; 3] = [
             ("unreachable", refused.unreachable),
         ]
     }),
-    ("bins", "Intervals by what became of targets in them.", "result", |all| {
+    ("bins", "Intervals by the result of their targets.", "result", |all| {
         let achieved = all.achieved;
         vec![
             ("reached", achieved.reached),

@@ -16,7 +16,7 @@ Examples:
   sudo fairwave soc pair --interface wlan0 --key net.key      or so: at the access point, and
   sudo fairwave soc join --interface wlan0 --write my.key     at the station, at the same time
   sudo fairwave soc ap --interface wlan0 --key net.key --rate '20 Mbps' --policy pw
-  sudo fairwave soc ap --interface wlan0 --plan               what it would do there, and why
+  sudo fairwave soc ap --interface wlan0 --plan               the steps that it would take, and why
   sudo fairwave soc station --interface wlan0 --key my.key    level read from its radio
   sudo fairwave soc station --interface eth0 --key my.key --snr 25
   sudo fairwave soc ap --interface wlan0 --key net.key --rate '20 Mbps' --policy-for voice=equal

@@ -114,7 +114,7 @@ impl AccessPointRadio {
         // and may be newer than this one.
         let stations = self.door.radio.stations(self.door.index);
         let stations =
-            stations.map_err(|why| format!("the radio does not tell of stations: {why}"))?;
+            stations.map_err(|why| format!("the radio does not report its stations: {why}"))?;
         let mut changes =
             self.read_changes().map_err(|why| format!("events of the radio: {why}"))?;
         changes.all.extend(self.hostapd.take());

@@ -23,7 +23,7 @@ pub struct BinRow {
 /// Losses and shifts over time.
 pub const BETWEEN: Table<BinRow> = Table {
     file: "between.parquet",
-    doc: "What happened to the packets of each sender between two captures, in each interval.",
+    doc: "Fate of the packets of each sender between two captures, in each interval.",
     columns: &[
         integer("at_ns", "Begin, from the first frame of the first capture", &|row: &BinRow| {
             Cell::unsigned(row.at_ns)

@@ -38,7 +38,7 @@ pub(in crate::trace) fn page(
                         p.quick role="note" {
                             strong { "Damaged: " }
                             "byte " (broken.offset) ", behind packet " (broken.packets) ": "
-                            (broken.reason) ". Figures are of what comes before."
+                            (broken.reason) ". Figures cover the packets before it."
                         }
                     }
                     section { h2 { "Connections, the worst first" } (connections(summary)) }

@@ -44,7 +44,7 @@ impl EndRow {
 /// Both ends of every stream.
 pub const ENDS: Table<EndRow> = Table {
     file: "connections.parquet",
-    doc: "What each end of each TCP connection and UDP stream sent: two rows a stream.",
+    doc: "Data sent by each end of each TCP connection and UDP stream: two rows a stream.",
     columns: &[
         text("protocol", "`tcp`, `udp` or `dccp`", &|row: &EndRow| {
             text_cell(protocol(row.stream.id))
@@ -97,7 +97,7 @@ pub const ENDS: Table<EndRow> = Table {
         }),
         nullable_integer(
             "acks_lost",
-            "ACKs for its data that were lost before the capture, where that can be told",
+            "ACKs for its data that were lost before the capture, where that can be inferred",
             &|row: &EndRow| {
                 row.tcp().acks_lost.map_or(Cell::Null, |lost| Cell::unsigned(lost.count))
             },
@@ -160,7 +160,7 @@ pub const ENDS: Table<EndRow> = Table {
 /// Packets per interval.
 pub const INTERVALS: Table<IntervalRow> = Table {
     file: "intervals.parquet",
-    doc: "What each end of a stream sent in each interval; none where it sent nothing.",
+    doc: "Data sent by each end of a stream in each interval; no row where it sent nothing.",
     columns: &[
         integer("at_unix_ns", "Begin of the interval", &|row: &IntervalRow| time(row.at)),
         text("protocol", "`tcp`, `udp` or `dccp`", &|row: &IntervalRow| {

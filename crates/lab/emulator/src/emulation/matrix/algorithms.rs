@@ -33,7 +33,7 @@ pub fn algorithms(
     let lacks = absent(&wanted)?;
     if !lacks.is_empty() {
         let (known, lacks) = (known.join(", "), lacks.join("; "));
-        return Err(AlgorithmError::Absent(format!("{lacks}; what it has is {known}")));
+        return Err(AlgorithmError::Absent(format!("{lacks}; available are {known}")));
     }
     Ok(if requested.is_empty() { known } else { requested.to_vec() })
 }
@@ -48,6 +48,6 @@ mod tests {
         let text = algorithms(&names, &[]).expect_err("they are refused").to_string();
         assert!(text.contains("`fairwave cc load fw_nobodys`"), "{text}");
         let remedy = "`modprobe tcp_nobodys`";
-        assert!(text.contains(remedy) && text.contains("what it has is"), "{text}");
+        assert!(text.contains(remedy) && text.contains("available are"), "{text}");
     }
 }

@@ -32,7 +32,7 @@ pub const FIGURES: [Figure; 6] = [
         title: "Throughput (Mbps)",
         head: "Mbps",
         digits: 3,
-        help: "What the flows of the algorithm delivered together after the warm-up.",
+        help: "Goodput of the algorithm's flows together after the warm-up.",
         range: None,
     },
     Figure {

@@ -126,7 +126,7 @@ impl Plain {
         }
     }
 
-    /// What the transmission that ends now was to a radio that senses it.
+    /// Handles the end of a transmission at a radio that senses it.
     pub(super) fn on_reception(&mut self, radio: u32, sensed: Sensed) {
         match sensed {
             Sensed::Energy => {}
