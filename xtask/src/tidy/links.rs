@@ -53,7 +53,7 @@ fn unlinked(index: &Source, pages: &[String]) -> Vec<Finding> {
 }
 
 /// The pages in a directory and in those inside it, as paths from the root, sorted.
-fn pages_below(directory: &str) -> Vec<String> {
+pub(super) fn pages_below(directory: &str) -> Vec<String> {
     let entries = fs::read_dir(root().join(directory));
     let entries = entries.unwrap_or_else(|error| panic!("{directory}: {error}"));
     let mut pages: Vec<String> = entries

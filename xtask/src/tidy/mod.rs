@@ -5,6 +5,7 @@ mod circles;
 mod layers;
 mod links;
 mod lists;
+mod literals;
 mod parameters;
 mod paths;
 mod prose;
