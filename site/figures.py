@@ -147,7 +147,7 @@ BOXES = {
          ("station", 2, 0)],
         [(0, 1, "until the gap", False), (1, 3, "", False), (0, 2, "after it", True),
          (2, 3, "", True)],
-        "For a second or more neither path carries anything, and the sender hears nothing.",
+        "For a second or more neither path carries anything, and the sender receives nothing.",
     ),
 }
 

@@ -225,20 +225,20 @@ pub(crate) fn count(
     fs::create_dir_all(&of.scratch)
         .map_err(|error| format!("{}: {error}", of.scratch.display()))?;
     let waiting = Mutex::new(benchmarks.iter().enumerate());
-    let next = || waiting.lock().expect("nobody panics with it").next();
+    let next = || waiting.lock().expect("no thread panics with it").next();
     let counts = Mutex::new(vec![Ok(None); benchmarks.len()]);
     let work = || {
         while let Some((at, benchmark)) = next() {
             let count = benchmark.count(of);
             let count = count.map_err(|error| format!("{}: {error}", benchmark.name));
-            counts.lock().expect("nobody panics with it")[at] = count;
+            counts.lock().expect("no thread panics with it")[at] = count;
         }
     };
     thread::scope(|scope| {
         (1..jobs).for_each(|_| drop(scope.spawn(work)));
         work();
     });
-    counts.into_inner().expect("nobody panics with it").into_iter().collect()
+    counts.into_inner().expect("no thread panics with it").into_iter().collect()
 }
 
 /// The events of a run that `measured-run` reports.

@@ -58,7 +58,7 @@ fn cc(args: &[&str]) -> Result<Value, String> {
 /// Algorithms over a pair of veth devices with offloads, where nothing is dropped.
 fn veth() -> Result<String, String> {
     let all = cc(&["bench", "--offload", "--rounds", "5", "--seconds-each", "500ms"])?;
-    let rows = all.as_array().ok_or("bench tells no algorithms")?;
+    let rows = all.as_array().ok_or("bench reports no algorithms")?;
     let rows = rows.iter().filter(|algorithm| algorithm["throughput_bps"].as_u64() > Some(0));
     Ok(format!("{VETH}{}", rows.map(veth_row).collect::<String>()))
 }
@@ -97,7 +97,7 @@ impl Loaded {
         let count = |key: &str| totals[key].as_u64().ok_or(format!("no {key}"));
         // Open connections are not in these totals, so the difference of two totals would be wrong.
         if count("opened")? != count("closed")? {
-            return Err("somebody else has connections with the algorithm".to_owned());
+            return Err("another program has connections with the algorithm".to_owned());
         }
         Ok([count("acks_lost")?, count("answers")?])
     }
@@ -178,7 +178,7 @@ fn run(loss: f64, seed: u32, repeat: u32) -> Result<Sum, String> {
         }
         let after = Loaded::totals()?;
         let flow = &run["summary"]["flows"][0];
-        let count = |key: &str| flow[key].as_u64().ok_or(format!("the run tells no {key}"));
+        let count = |key: &str| flow[key].as_u64().ok_or(format!("the run reports no {key}"));
         return Ok(Sum {
             sent: count("acks_sent")?,
             dropped: count("acks_dropped")?,

@@ -64,7 +64,7 @@ impl Between {
             match event {
                 JoinerEvent::Code { code, .. } => self.shown = Some(code),
                 JoinerEvent::Granted(secret) => {
-                    assert!(self.is_confirmed, "nobody has confirmed the code");
+                    assert!(self.is_confirmed, "the code is not confirmed");
                     assert_eq!(secret, station_secret(&network(), STATION));
                 }
                 JoinerEvent::Ended(_) => {}
@@ -121,6 +121,6 @@ fuzz_target!(|bytes: &[u8]| {
                 }
             }
         }
-        assert!(between.said.len() < 1000, "what is said grows without end");
+        assert!(between.said.len() < 1000, "the messages grow without end");
     }
 });

@@ -157,7 +157,7 @@ impl Pair {
             // A wake before the deadline must have no effect.
             if self.ends[end].deadline().is_none_or(|at| at > self.now) {
                 self.ends[end].wake(self.now);
-                assert!(self.ends[end].poll(self.now).is_none(), "an early wake said something");
+                assert!(self.ends[end].poll(self.now).is_none(), "an early wake sent something");
             }
         }
     }

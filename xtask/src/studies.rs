@@ -39,7 +39,7 @@ const MAX_QUICK_PAGE: u64 = 500_000;
 pub(crate) fn quick_studies(names: &[String], is_slow: bool) -> Outcome {
     let waiting = Mutex::new(names.iter());
     // The lock is released before the study runs: `next` returns only the name.
-    let next = || waiting.lock().expect("nobody panics with it").next();
+    let next = || waiting.lock().expect("no thread panics with it").next();
     let failed = Mutex::new(Vec::new());
     let work = || {
         while let Some(name) = next() {
@@ -52,7 +52,7 @@ pub(crate) fn quick_studies(names: &[String], is_slow: bool) -> Outcome {
             match outcome {
                 Ok(printed) => println!("study {name}: {seconds:.1} s\n{printed}"),
                 Err(why) => {
-                    failed.lock().expect("nobody panics with it").push(format!("{name}: {why}"));
+                    failed.lock().expect("no thread panics with it").push(format!("{name}: {why}"));
                 }
             }
         }
@@ -61,7 +61,7 @@ pub(crate) fn quick_studies(names: &[String], is_slow: bool) -> Outcome {
         scope.spawn(work);
         work();
     });
-    let failed = failed.into_inner().expect("nobody panics with it");
+    let failed = failed.into_inner().expect("no thread panics with it");
     if failed.is_empty() { Ok(()) } else { Err(format!("studies fail: {}", failed.join("; "))) }
 }
 

@@ -68,7 +68,7 @@ pub fn run(
         progress(now);
         true
     };
-    Ok(run_while(world, sink, &mut goes_on)?.expect("nobody ended it"))
+    Ok(run_while(world, sink, &mut goes_on)?.expect("`goes_on` never ends it"))
 }
 
 /// Runs `world` until its end, or until `goes_on`, which gets the virtual time now and then, ends

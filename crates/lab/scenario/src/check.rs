@@ -280,7 +280,8 @@ impl Check<'_> {
             for (name, from, to) in &pairs {
                 if flow.transport.remedies_at_source() && !roams(self.scenario, nodes, *from) {
                     let message = format!("{:?} stays with its access point", names[*from]);
-                    let help = "the sender of media hears only of handovers of its own station";
+                    let help =
+                        "the sender of media is notified only of handovers of its own station";
                     self.report(at, "remedies", Refusal::new(message).help(help));
                     break;
                 }

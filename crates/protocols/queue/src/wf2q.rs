@@ -104,7 +104,7 @@ impl Wf2q {
             self.early.remove(host);
             self.eligible.set(host, self.sessions[host as usize].finish);
         }
-        debug_assert!(!self.eligible.is_empty() || self.early.is_empty(), "nobody is eligible");
+        debug_assert!(!self.eligible.is_empty() || self.early.is_empty(), "no host is eligible");
     }
 
     /// Moves the host that was served, which is first among the eligible, to where its next packet

@@ -106,7 +106,7 @@ impl Wfq {
             self.virtual_now = finish;
             self.deactivate(host);
         }
-        debug_assert_eq!(self.active_weight, 0, "nobody is active");
+        debug_assert_eq!(self.active_weight, 0, "no host is active");
         // A fluid system without work stands still: what the link could have done is no credit.
         self.rest = 0;
         self.period += 1;

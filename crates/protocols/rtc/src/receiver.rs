@@ -148,7 +148,7 @@ impl Receiver {
         };
         self.count = self.count.wrapping_add(1);
         let mut bytes = Vec::new();
-        feedback.write(&mut bytes).expect("it tells of few packets");
+        feedback.write(&mut bytes).expect("it reports few packets");
         Some(bytes)
     }
 }

@@ -148,7 +148,7 @@ impl<P: Payload> Receiver<P> {
         debug_assert!(next <= edge, "{next} in order, a buffer up to {edge}");
         debug_assert!(
             self.reported <= edge,
-            "a window up to {} was told, not {edge}",
+            "a window up to {} was advertised, not {edge}",
             self.reported
         );
         debug_assert!(self.end.is_none_or(|end| next <= end), "{next} beyond the end");

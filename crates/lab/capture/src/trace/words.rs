@@ -470,8 +470,8 @@ pub fn comparison(summary: &ComparisonSummary) -> Vec<String> {
     }
     if ways.iter().any(|way| way.segment_size_unknown) {
         lines.push(
-            "Where no SYN states the MSS, joined segments are cut by an assumed one: what was \
-             lost of them cannot be told"
+            "Where no SYN states the MSS, joined segments are cut by an assumed one: their \
+             losses cannot be inferred"
                 .to_owned(),
         );
     }
