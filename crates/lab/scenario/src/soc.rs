@@ -51,7 +51,7 @@ keys! {
         decay: Decay = choice(DECAYS).or(usual.decay);
         /// Value that the decay ends at, and the minimum that counts.
         floor: Db = within(Db(-50.0), Db(50.0)).or(usual.floor);
-        /// Silence after which the access point removes a station and its SoC.
+        /// Silence after which the SoC of a station expires.
         forget_after: Duration = within(SECOND, HOUR).or(usual.forget_after);
     }
     check Self::check;
