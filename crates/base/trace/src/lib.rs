@@ -210,7 +210,7 @@ pub struct VideoSample {
     pub shown: u64,
     /// Frames that were received, but not the frames that they depend on.
     pub undecodable: u64,
-    /// Frames that came after their time.
+    /// Frames that arrived after their time.
     pub late: u64,
     /// Frames passed over because they were not there.
     pub missed: u64,

@@ -189,7 +189,7 @@ fn ctrl_c_and_a_server_that_is_killed_leave_what_was_counted() {
     server.child.kill().expect("it runs");
     let (code, out, err) = ended(child);
     assert_eq!(code, Some(1), "{out} {err}");
-    assert!(err.contains("what was measured until then is kept"), "{err}");
+    assert!(err.contains("measurements until then are kept"), "{err}");
     assert!(err.contains("counted by their sender") && out.contains("here"), "{out} {err}");
     assert!(place.path().join("alone/fairness.html").exists());
 }
@@ -250,7 +250,7 @@ sent() { ip netns exec "$n-router" cat /sys/class/net/server/statistics/tx_bytes
 before=$(sent)
 until [ $(($(sent) - before)) -gt 2000000 ]; do kill -0 "$first" && kill -0 "$second"; done
 kill -INT "$first"; wait "$first" || echo $? > left-code
-until grep -q 'one is not there any more' server.log; do kill -0 "$second"; done
+until grep -q 'one has left' server.log; do kill -0 "$second"; done
 kill -INT "$second"; wait "$second" || echo $? > stayed-code
 
 # Another address in mid-run.

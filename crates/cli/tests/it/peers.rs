@@ -10,7 +10,7 @@ const MAX_MB: f64 = 100.0;
 const CLOSED: &str = "closed early by the other end";
 const SILENT: &str = "the other end is silent";
 const RESET: &str = "reset by the other end: No Connection";
-const KEPT: &str = "what was measured until then is kept";
+const KEPT: &str = "measurements until then are kept";
 const UNANSWERED: &str = "answer";
 
 /// Result of a task of `peers.py`, in namespaces of its own.

@@ -73,7 +73,7 @@ impl Monitor {
 fn over(reason: Option<Reason>) -> io::Error {
     let (kind, why) = match reason {
         Some(Reason::Abort) => (io::ErrorKind::ConnectionReset, "the peer gave the stream up"),
-        Some(Reason::NotReading) => (io::ErrorKind::BrokenPipe, "the peer reads no more"),
+        Some(Reason::NotReading) => (io::ErrorKind::BrokenPipe, "the peer has stopped reading"),
         Some(Reason::Violation) => (io::ErrorKind::InvalidData, "a rule of SHAKE was broken"),
         Some(Reason::NoPath) => (io::ErrorKind::TimedOut, "no path worked for too long"),
         None => (io::ErrorKind::ConnectionReset, "the session is over"),

@@ -62,7 +62,7 @@ impl Verdict {
             Self::Follows => None,
             Self::Differs(difference) => Some(difference.clone()),
             Self::Known { difference, .. } => Some(difference.clone()),
-            Self::Surprises(reason) => Some(format!("it does no more differ: {reason}")),
+            Self::Surprises(reason) => Some(format!("it no longer differs: {reason}")),
             Self::Omitted(reason) => Some(reason.clone()),
         }
     }

@@ -74,9 +74,9 @@ fn run_server(console: &dyn Console, serve: &ServeFairness) -> Result<(), Failur
 fn line(event: &ServerEvent) -> String {
     match event {
         ServerEvent::Joined(name, address, here, hosts) => {
-            format!("{name} ({address}) is there: {here} of {hosts}\n")
+            format!("{name} ({address}) has joined: {here} of {hosts}\n")
         }
-        ServerEvent::Left(name) => format!("{name} is not there any more\n"),
+        ServerEvent::Left(name) => format!("{name} has left\n"),
         ServerEvent::Alone(name) => format!("{name} has one flow alone\n"),
         ServerEvent::Started(repetition) => format!("Repetition {repetition} begins\n"),
         ServerEvent::Over => "The run is over\n".to_owned(),

@@ -40,15 +40,15 @@ pub enum Error {
         server: SocketAddr,
     },
     /// The server has ended the connection, or has fallen silent.
-    #[error("{server} ended the connection or fell silent; what was measured until then is kept")]
+    #[error("{server} ended the connection or fell silent; measurements until then are kept")]
     Gone {
         /// The server.
         server: SocketAddr,
     },
     /// This host's address has changed since the run began.
     #[error(
-        "this host's address towards {server} changed from {before} to {now} in mid-run, and its \
-         connections went with the first; what was measured until then is kept"
+        "this host's address towards {server} changed from {before} to {now} during the run, and \
+         its connections went with the first; measurements until then are kept"
     )]
     Moved {
         /// The server.
@@ -85,7 +85,7 @@ pub enum Error {
         cause: io::Error,
     },
     /// The user interrupted the run.
-    #[error("interrupted; what was measured until then is kept")]
+    #[error("interrupted; measurements until then are kept")]
     Stopped,
 }
 

@@ -34,7 +34,7 @@ pub enum Error {
     },
     /// The server answered at first, and then no more.
     #[error(
-        "{server} stopped answering in mid-run{}; what was measured until then is kept",
+        "{server} stopped answering during the run{}; measurements until then are kept",
         cause.map_or_else(String::new, |cause| format!(" ({cause})"))
     )]
     Gone {
@@ -45,8 +45,8 @@ pub enum Error {
     },
     /// This host's address has changed since the session began.
     #[error(
-        "this host's address towards {server} changed from {before} to {now} in mid-run, and the \
-         server keeps to the first; what was measured until then is kept"
+        "this host's address towards {server} changed from {before} to {now} during the run, and \
+         the server keeps to the first; measurements until then are kept"
     )]
     Moved {
         /// The server.
@@ -76,7 +76,7 @@ pub enum Error {
         failure: Failure,
     },
     /// The user interrupted the measurement.
-    #[error("interrupted; what was measured until then is kept")]
+    #[error("interrupted; measurements until then are kept")]
     Stopped,
 }
 
@@ -91,8 +91,8 @@ fn why(failure: Failure) -> &'static str {
         Failure::NothingGranted => "its limits leave nothing to send; raise them there",
         Failure::OutOfTime => "the time that it grants was over; raise --max-time there",
         Failure::OutOfPackets => "the bytes that it grants were used up; raise --max-bytes there",
-        Failure::Absurd => "its account of what arrived cannot be so",
+        Failure::Absurd => "its report of received packets is inconsistent",
         Failure::Silent => "it fell silent",
-        Failure::Stopped => "the session was broken off",
+        Failure::Stopped => "the session was ended",
     }
 }

@@ -275,5 +275,5 @@ fn a_server_that_goes_in_mid_run_is_named() {
         line.session(Way::There, wanted, plan)
     });
     let reported = session.error.unwrap().to_string();
-    assert!(reported.contains("stopped answering in mid-run"), "{reported}");
+    assert!(reported.contains("stopped answering during the run"), "{reported}");
 }

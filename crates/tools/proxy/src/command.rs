@@ -146,7 +146,7 @@ pub fn run(console: impl Console + Copy + Send + 'static, proxy: &Proxy) -> Resu
 fn check(proxy: &Proxy) -> Result<(), Failure> {
     let is_open = |at: &SocketAddr| !at.ip().is_loopback();
     if let (Some(at), true) = (proxy.listen.iter().find(|at| is_open(at)), proxy.allow.is_empty()) {
-        let remedy = "say who may use it, such as --allow 192.0.2.0/24";
+        let remedy = "name its clients, such as --allow 192.0.2.0/24";
         return Err(Failure::Usage(format!("--listen {at}: others reach this address; {remedy}")));
     }
     let zero = [

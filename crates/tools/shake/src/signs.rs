@@ -74,7 +74,9 @@ impl fmt::Display for Sign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Signal(dbm) => write!(f, "{dbm:.0} dBm and falling"),
-            Self::GivenUp(part) => write!(f, "{:.0} % of its frames are given up", part * 100.0),
+            Self::GivenUp(part) => {
+                write!(f, "{:.0} % of its frames are discarded after retries", part * 100.0)
+            }
             Self::Rate(kbps, retries) => {
                 let mbps = f64::from(*kbps) / 1e3;
                 write!(f, "its rate fell to {mbps:.1} Mbps, with {retries:.1} retries a frame")

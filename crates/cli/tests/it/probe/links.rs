@@ -108,7 +108,7 @@ pub(super) const BEGUN: &str = "
 fn a_server_that_goes_and_a_signal_keep_what_was_measured() {
     let last = "code=0; wait $client || code=$?; echo $code > code";
     let Some(ended) = run(&format!("{BEGUN} kill -KILL $server; {last}")) else { return };
-    cut_short(&ended, "stopped answering in mid-run");
+    cut_short(&ended, "stopped answering during the run");
     let Some(ended) = run(&format!("{BEGUN} kill -TERM $client; {last}; kill $server")) else {
         return;
     };

@@ -450,7 +450,7 @@ pub fn comparison(summary: &ComparisonSummary) -> Vec<String> {
     };
     let clocks = match summary.offset_ns {
         Some(_) => "A shift is a delay: both captures have the same clock",
-        None => "A shift is the time at 2 less that at 1: the delay and what the clocks differ by",
+        None => "A shift is the time at 2 less that at 1: the delay and the offset of the clocks",
     };
     let mut lines = vec![file(0), file(1), clocks.to_owned()];
     let outside: u64 = summary.ways.iter().flat_map(|way| way.all.outside).sum();

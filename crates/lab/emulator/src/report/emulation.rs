@@ -70,7 +70,7 @@ fn failure(program: &ProgramSummary) -> String {
         (None, Some(signal)) => format!(", ended by signal {signal}"),
         (None, None) => String::new(),
     };
-    let log = program.log.as_ref().map(|log| format!("; what it wrote is in {log}"));
+    let log = program.log.as_ref().map(|log| format!("; its output is in {log}"));
     format!("{node}: `{command}` failed{status}{}", log.unwrap_or_default())
 }
 
@@ -123,7 +123,9 @@ fn lack(uplink: &Uplink) -> Option<String> {
 fn missing_windows(windows: Windows) -> Option<String> {
     let Windows { rows, missed } = windows;
     (missed > 0).then(|| {
-        format!("windows.parquet: {missed} segments came too fast and have no row; {rows} have one")
+        format!(
+            "windows.parquet: {missed} segments arrived too fast and have no row; {rows} have one"
+        )
     })
 }
 

@@ -97,7 +97,7 @@ impl Report {
         });
         let lost = (self.samples_lost > 0).then(|| {
             let lost = self.samples_lost;
-            format!("{lost} samples of flows on sockets came too fast and are not recorded")
+            format!("{lost} samples of flows on sockets arrived too fast and are not recorded")
         });
         refused.chain(lost).collect()
     }

@@ -160,7 +160,7 @@ fn a_full_channel_costs_samples_and_no_time() {
     let running = prepared.start(Clock::start(), timing, sender).expect("it starts");
     let report = running.finish().expect("it ends well");
     assert!(report.samples_lost > 0);
-    let expected = format!("{} samples of flows on sockets came too fast", report.samples_lost);
+    let expected = format!("{} samples of flows on sockets arrived too fast", report.samples_lost);
     assert!(report.warnings()[0].starts_with(&expected), "{:?}", report.warnings());
 }
 

@@ -294,9 +294,11 @@ pub const FLOWS: Table<FlowRow> = Table {
             "Frames that its viewer saw, since the warm-up.",
             &|r: &FlowRow| of_playout(r, |v| Cell::unsigned(v.shown)),
         )),
-        or_null(&integer("frames_late", "Frames that came after their time.", &|r: &FlowRow| {
-            of_playout(r, |v| Cell::unsigned(v.late))
-        })),
+        or_null(&integer(
+            "frames_late",
+            "Frames that arrived after their time.",
+            &|r: &FlowRow| of_playout(r, |v| Cell::unsigned(v.late)),
+        )),
         or_null(&integer(
             "frames_missed",
             "Frames passed over that were not there.",

@@ -88,7 +88,7 @@ pub enum ConfigError {
     },
     /// A block that is too small, or does not fit a buffer.
     #[error(
-        "a block of {block} bytes: at least {MIN_BLOCK}, and at most {most}, what buffers hold"
+        "a block of {block} bytes: at least {MIN_BLOCK}, and at most {most}, the size of buffers"
     )]
     Block {
         /// Bytes of a block.

@@ -260,7 +260,9 @@ pub(crate) fn warnings(record: &Record) -> Vec<String> {
                 Ending::Complete => None,
                 Ending::Left => Some("was broken off by its user"),
                 Ending::Gone => Some("fell silent"),
-                Ending::UsedUp => Some("used up what the server grants; raise --max-bytes there"),
+                Ending::UsedUp => {
+                    Some("used up the bytes that the server grants; raise --max-bytes there")
+                }
                 Ending::Open => Some("was cut off"),
             };
             warnings.extend(ended.map(|how| format!("{place}: {name} {how}")));

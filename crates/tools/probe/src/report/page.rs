@@ -38,7 +38,7 @@ pub(crate) fn page(host: &str, found: &Measured, error: Option<&str>) -> Result<
             div.plot { (PreEscaped(trips)) }
             figcaption { (ROUND_TRIPS) }
         }
-        h2 { "What this rests on" }
+        h2 { "Evidence" }
         @for line in &found.evidence { p { (line) } }
         (plots.end())
     };
@@ -59,7 +59,7 @@ fn round_trips(found: &Measured) -> Figure {
     };
     Figure {
         title: "Round trips".to_owned(),
-        x_label: "what else is sent".to_owned(),
+        x_label: "other traffic".to_owned(),
         y_label: "round trip (ms)".to_owned(),
         y_range: None,
         content: Content::Bars {

@@ -131,7 +131,7 @@ fn buffer(host: &str, found: &Measured) -> String {
     let counted = match found.kind {
         Some(Kind::Packets) => ". Its limit counts packets",
         Some(Kind::Bytes) => ". Its limit counts bytes",
-        Some(Kind::PerStation) => ". What belongs to others has a queue of its own",
+        Some(Kind::PerStation) => ". Packets of other stations have queues of their own",
         Some(Kind::Aqm | Kind::NoneFound) | None => {
             ". Whether its limit counts packets or bytes is not clear"
         }

@@ -129,7 +129,7 @@ impl Facts {
         };
         for one in Actuator::ALL {
             let lack = self.lack(*one, ap);
-            let lack = lack.map_or("can be had".to_owned(), |lack| format!("no, as {lack}"));
+            let lack = lack.map_or("available".to_owned(), |lack| format!("no, as {lack}"));
             let _ = writeln!(text, "  {:<10}  {lack}", one.name());
         }
         text
@@ -164,7 +164,7 @@ impl Facts {
             return "it was requested".to_owned();
         }
         let rest = match one {
-            Actuator::Airtime => "time on the air is what a far station takes from others",
+            Actuator::Airtime => "a distant station takes airtime from others",
             Actuator::Hfsc => "its link-sharing curves are weights, where HTB has rates and rounds",
             Actuator::Htb => "it is in the kernel, where a packet costs less than in a program",
             #[cfg(feature = "user-space")]

@@ -124,7 +124,7 @@ impl<C: Console> People for Prompt<'_, C> {
             self.console.note(&format!("{station} comes first, with the code {code}"));
             return Some(true);
         }
-        self.console.ask(&format!("{station} asks for its key. Does it show {code}?"));
+        self.console.ask(&format!("{station} requests its key. Does it show {code}?"));
         None
     }
 
@@ -232,7 +232,7 @@ pub fn report(
         "refused": counts.refused,
     });
     let words = format!(
-        "{} reports were made, {} of them sent; {} answers came.\n",
+        "{} reports were made, {} of them sent; {} answers arrived.\n",
         counts.made, counts.sent, counts.answers
     );
     Ok(CommandResult { words, value })

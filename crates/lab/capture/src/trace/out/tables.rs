@@ -136,7 +136,7 @@ pub const ENDS: Table<EndRow> = Table {
             &|row: &EndRow| row.rtt(0.95),
         ),
         nullable_integer("rtt_max_ns", "Greatest round-trip time", &|row: &EndRow| row.rtt(1.0)),
-        nullable_integer("lost", "Numbers of datagrams that never came", &|row: &EndRow| {
+        nullable_integer("lost", "Numbers of datagrams that never arrived", &|row: &EndRow| {
             row.way().numbers.map_or(Cell::Null, |numbers| Cell::unsigned(numbers.lost))
         }),
         nullable_integer(

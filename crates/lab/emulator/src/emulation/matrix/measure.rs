@@ -49,7 +49,7 @@ pub const FIGURES: [Figure; 6] = [
         title: "Share beside another algorithm (%)",
         head: "share %",
         digits: 1,
-        help: "Share of a flow of the algorithm in what it and the flow beside it delivered. 50 is \
+        help: "Share of a flow of the algorithm in the goodput of it and the flow beside it. 50 is \
                fair; more is taken from the other.",
         range: Some((0.0, 100.0)),
     },
@@ -58,7 +58,7 @@ pub const FIGURES: [Figure; 6] = [
         title: "Throughput of the flow beside it (Mbps)",
         head: "other's Mbps",
         digits: 3,
-        help: "What the flow of the other algorithm delivered.",
+        help: "Goodput of the flow of the other algorithm.",
         range: None,
     },
     Figure {
