@@ -10,11 +10,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from ._carried import packed, unpacked
 from ._fairwave import RunError, ScenarioError, read_table, series_of, summary_table
 from ._progress import meter
 from ._scenario import Scenario, ScenarioWarning, Settings, Source
 from ._table import Table
 
+#: Beginning of the names of temporary directories.
+_PREFIX = "fairwave-"
 #: File whose presence means that a run directory is complete.
 _SUMMARY = "summary.json"
 
@@ -23,6 +26,7 @@ class Run:
     """Results of one run.
 
     A run of `fairwave.run` is in a temporary directory until it is collected; `save` keeps it.
+    Copies and pickles of such a run contain its files; those of a saved run name its directory.
     """
 
     def __init__(
@@ -107,6 +111,13 @@ class Run:
         unfinished.replace(to / _SUMMARY)
         return Run(to)
 
+    def __getstate__(self) -> dict[str, Path | dict[str, bytes]]:
+        """Its files if they are temporary, since they end with this process; else their path."""
+        return {"results": packed(self._directory, self._temporary)}
+
+    def __setstate__(self, state: dict[str, Path | dict[str, bytes]]) -> None:
+        self._directory, self._temporary = unpacked(state["results"], _PREFIX)
+
     def __repr__(self) -> str:
         """Its directory and the number of flows."""
         return f"<fairwave.Run {self._directory}: {len(self.flows)} flows>"
@@ -139,7 +150,7 @@ def run(
             ScenarioWarning,
             stacklevel=2,
         )
-    temporary = tempfile.TemporaryDirectory(prefix="fairwave-")
+    temporary = tempfile.TemporaryDirectory(prefix=_PREFIX)
     directory = Path(temporary.name) / "run"
     with meter(progress, "run") as done:
         chosen.plan.run(*jobs[0], directory, done)

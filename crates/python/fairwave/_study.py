@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ._carried import packed, unpacked
 from ._fairwave import reproduce as reproduce_with
 from ._progress import meter
 from ._sweep import Backend
+
+#: Beginning of the names of temporary directories.
+_PREFIX = "fairwave-study-"
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,14 @@ class Reproduction:
         table = f"<table><tr><th>claim<th>verdict<th>statement{''.join(rows)}</table>"
         return table + "".join(f"<div>{figure}</div>" for figure in figures)
 
+    def __getstate__(self) -> tuple[dict[str, Any], Path | dict[str, bytes]]:
+        """Its summary, and its files if they are temporary; else the path of its directory."""
+        return self.summary, packed(self.directory, self._temporary)
+
+    def __setstate__(self, state: tuple[dict[str, Any], Path | dict[str, bytes]]) -> None:
+        self.summary, files = state
+        self.directory, self._temporary = unpacked(files, _PREFIX)
+
     def __repr__(self) -> str:
         """The verdicts."""
         verdicts = ", ".join(f"{c.id} {c.verdict}" for c in self.claims)
@@ -109,7 +121,7 @@ def reproduce(
         raise ValueError("a reproduction is either quick or full")
     if backend not in ("threads", "ray"):
         raise ValueError(f"backend={backend!r}: there are 'threads' and 'ray'")
-    temporary = None if out is not None else tempfile.TemporaryDirectory(prefix="fairwave-study-")
+    temporary = None if out is not None else tempfile.TemporaryDirectory(prefix=_PREFIX)
     place = Path(out if temporary is None else temporary.name)  # type: ignore[arg-type]
     extent = "--full" if full else "--quick"
     words = ["reproduce", study, extent, "--out", str(place)]

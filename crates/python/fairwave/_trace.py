@@ -7,9 +7,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from ._carried import packed, unpacked
 from ._command import answer
 from ._fairwave import read_table
 from ._table import Table
+
+#: Beginning of the names of temporary directories.
+_PREFIX = "fairwave-trace-"
 
 
 class Trace:
@@ -17,12 +21,13 @@ class Trace:
 
     def __init__(self, report: dict[str, Any], place: tempfile.TemporaryDirectory[str]) -> None:
         self.report = report
-        self._place = place
+        self._directory = Path(place.name)
+        self._temporary: tempfile.TemporaryDirectory[str] | None = place
 
     @property
     def names(self) -> list[str]:
         """Names of its tables."""
-        return sorted(file.stem for file in Path(self._place.name).glob("**/*.parquet"))
+        return sorted(file.stem for file in self._directory.glob("**/*.parquet"))
 
     @property
     def connections(self) -> Table:
@@ -31,10 +36,18 @@ class Trace:
 
     def table(self, name: str) -> Table:
         """A table of docs/trace-tables.md."""
-        found = list(Path(self._place.name).glob(f"**/{name}.parquet"))
+        found = list(self._directory.glob(f"**/{name}.parquet"))
         if not found:
             raise KeyError(f"{name}: this capture has the tables {', '.join(self.names)}")
         return Table(read_table(found[0]))
+
+    def __getstate__(self) -> tuple[dict[str, Any], Path | dict[str, bytes]]:
+        """Its report, and the files of its tables, which end with this process."""
+        return self.report, packed(self._directory, self._temporary)
+
+    def __setstate__(self, state: tuple[dict[str, Any], Path | dict[str, bytes]]) -> None:
+        self.report, files = state
+        self._directory, self._temporary = unpacked(files, _PREFIX)
 
     def __repr__(self) -> str:
         """The number of its tables."""
@@ -48,7 +61,7 @@ def trace(
 
     With `other`, a second capture of the same traffic, what happened between the two.
     """
-    place = tempfile.TemporaryDirectory(prefix="fairwave-trace-")
+    place = tempfile.TemporaryDirectory(prefix=_PREFIX)
     files = [os.fspath(file) for file in (capture, other) if file is not None]
     report = answer("trace", *files, "--out", place.name, *words)
     return Trace(report, place)

@@ -1,8 +1,12 @@
 """Runs: the same as the command's, and taken by other libraries."""
 
+import copy
 import filecmp
 import json
+import multiprocessing
+import pickle
 import subprocess
+from concurrent.futures import ProcessPoolExecutor
 
 import duckdb
 import pandas
@@ -43,6 +47,45 @@ def test_a_copy_without_its_summary_is_no_run(run, tmp_path, monkeypatch):
         run.save(tmp_path / "run")
     with pytest.raises(fw.RunError, match=r"no run directory: it has no summary\.json"):
         fw.load(tmp_path / "run")
+
+
+def test_a_pickled_run_has_its_files(tiny, reno):
+    run = fw.run(tiny, seed=3, set=reno)
+    before, summary, series = run.directory, run.summary, run.series("flows").to_pandas()
+    sent, copied = pickle.dumps(run), copy.deepcopy(run)
+    del run
+    assert not before.exists(), "the original is gone"
+    for make in (lambda: pickle.loads(sent), lambda: copy.deepcopy(copied)):
+        again = make()
+        assert again.summary == summary
+        assert len(again.flows) == 2
+        assert again.series("flows").to_pandas().equals(series)
+        place = again.directory
+        del again
+        assert not place.exists(), "it was temporary, too"
+
+
+def test_a_pickled_saved_run_names_its_directory(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sent = pickle.dumps(run.save("kept"))
+    assert len(sent) < 1000
+    monkeypatch.chdir("/")
+    assert pickle.loads(sent).directory == tmp_path / "kept"
+    assert pickle.loads(sent).summary == run.summary
+
+
+def test_a_run_of_another_process_is_read_here(tiny, reno):
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=fresh) as pool:
+        run = pool.submit(fw.run, tiny, seed=3, set=reno).result()
+    assert run.summary == fw.run(tiny, seed=3, set=reno).summary
+    assert len(run.flows) == 2
+
+
+def test_results_that_are_too_large_are_not_copied(run, monkeypatch):
+    monkeypatch.setattr("fairwave._carried._MAX_BYTES", 1000)
+    with pytest.raises(ValueError, match="too many for a copy in memory"):
+        pickle.dumps(run)
 
 
 def test_tables_are_taken_by_four_libraries(run):
@@ -139,6 +182,11 @@ def test_a_capture_is_analysed(tiny, reno, tmp_path):
     assert "connections" in trace.names
     assert len(trace.connections) == 4
     assert trace.report
+    sent, names, copied = pickle.dumps(trace), trace.names, copy.deepcopy(trace)
+    del trace
+    for again in (pickle.loads(sent), copied):
+        assert again.names == names
+        assert len(again.connections) == 4
 
 
 def test_the_command_answers_like_the_module():

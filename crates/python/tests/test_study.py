@@ -1,7 +1,10 @@
 """Studies whose runs other processes make."""
 
+import pickle
 import subprocess
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -26,6 +29,20 @@ def test_an_exception_of_the_source_ends_the_study(tmp_path):
         reproduce(words(tmp_path), source)
     assert len(asked) <= 2, "two threads had begun"
     assert not list((tmp_path / "store").glob("*.runs")), "this process made runs"
+
+
+def test_a_pickled_study_has_its_figures_and_its_page():
+    place = TemporaryDirectory()
+    figures = Path(place.name) / "figures"
+    figures.mkdir()
+    (figures / "ap-1.svg").write_text("<svg></svg>")
+    (figures.parent / "report.html").write_text("page")
+    sent = pickle.dumps(fw.Reproduction({"study": "s", "claims": []}, figures.parent, place))
+    place.cleanup()
+    again = pickle.loads(sent)
+    assert again.report.read_text() == "page"
+    assert "<svg></svg>" in again._repr_html_()
+    assert repr(again) == "<fairwave.Reproduction s: >"
 
 
 PANIC = """
