@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import warnings
 from collections.abc import Iterable, Mapping
@@ -133,4 +134,11 @@ def _toml(value: Any) -> str:
     if isinstance(value, (bool, int, float, str)):
         # JSON writes these as TOML does.
         return json.dumps(value)
+    if getattr(value, "ndim", None) == 0:
+        # Most of NumPy's scalars are no numbers of Python's; they have the same value as one.
+        return _toml(value.item())
+    try:
+        return str(operator.index(value))
+    except TypeError:
+        pass
     raise TypeError(f"{value!r}: a setting is a text, a number, a truth value, or a list of them")

@@ -6,11 +6,13 @@ import subprocess
 import sys
 
 import cloudpickle
+import numpy as np
 import pytest
 from conftest import ROOT
 from own_still import Still
 
 import fairwave as fw
+from fairwave._scenario import settings
 
 
 @pytest.fixture
@@ -109,3 +111,13 @@ def test_a_scenario_keeps_its_algorithms(tiny, fixed):
     fw.cc.register(Other, name="Fixed")
     assert fw.run(chosen, seed=3).summary == ours
     assert fw.run(tiny, set=fixed, seed=3).summary != ours
+
+
+def test_scalars_of_numpy_are_settings(tiny, reno):
+    table = fw.sweep(tiny, seeds=1, set={**reno, "node.sta.count": list(np.arange(2, 4))})
+    assert table.to_polars()["node.sta.count"].unique().to_list() == [2, 3]
+    kinds = {"pcap": np.True_, "sta.count": np.uint8(3), "y": np.float32(0.5), "z": np.array(7)}
+    assert settings(kinds) == ["pcap=true", "sta.count=3", "y=0.5", "z=7"]
+    for other in (np.array([1]), np.datetime64("2026-11-30"), None, 1j):
+        with pytest.raises(TypeError, match="a setting is a text, a number"):
+            settings({"x": other})
