@@ -2,9 +2,10 @@
 
     import fairwave as fw
 
-    run = fw.run("scenarios/ack-loss.toml", seed=3)
+    run = fw.run("scenarios/single-tcp.toml", seed=3, set={"flow.up.delayed_ack": "on"})
     run.flows.to_pandas()[["name", "goodput_bps"]]
-    fw.sweep("scenarios/ack-loss.toml", seeds=8, set={"node.pc.count": [4, 8, 16]})
+    rates = ["24 Mbps", "54 Mbps"]
+    fw.sweep("scenarios/single-tcp.toml", seeds=4, set={"node.sta.data_rate": rates})
     fw.reproduce("ack-loss").claims
 
 Results are tables that pyarrow, polars, pandas and DuckDB take by Arrow's C stream interface. Their

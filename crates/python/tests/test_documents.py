@@ -3,7 +3,9 @@
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib
 import pytest
@@ -33,6 +35,15 @@ def test_examples_run(page, tmp_path, monkeypatch):
         assert matplotlib.pyplot.get_fignums(), "the figure was not drawn"
     for name in fw.cc.registered():
         fw.cc.unregister(name)
+
+
+def test_the_first_example_runs(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(fw, "reproduce", lambda study: SimpleNamespace(claims=[study]))
+    lines = [line for line in fw.__doc__.splitlines() if line.startswith("    ")]
+    scope = {}
+    exec(compile(textwrap.dedent("\n".join(lines)), "fairwave", "exec"), scope)
+    assert len(scope["run"].flows) == 1
 
 
 def test_the_environment_of_the_manual_runs():
