@@ -5,9 +5,9 @@ import { seconds } from "./format.js";
 import { look, onTheme, theme } from "./theme.js";
 import { visible } from "./thin.js";
 
-/** A strip that draws `series`, in the colours of their names in `hidden`, and sets `range`. `ends`
- * gets what ends its following of the range and the window, which both outlive it. */
-export function brush(range, series, hidden, ends) {
+/** A strip that draws `series`, in the colours of their names in `hidden`, and sets `range`. `atEnd`
+ * gets functions that end its following of the range and the window, which both outlive it. */
+export function brush(range, series, hidden, atEnd) {
   const indices = series.map(one => hidden.numberOf(one.name));
   const canvas = h("canvas", { "aria-hidden": "true" });
   const shown = h("div", { class: "window" });
@@ -28,7 +28,7 @@ export function brush(range, series, hidden, ends) {
   const draw = nextFrame(() => paint(canvas, range.bounds, series, indices));
   const sizes = new ResizeObserver(draw);
   sizes.observe(strip);
-  ends.push(range.subscribe(place), onTheme(draw), () => sizes.disconnect());
+  atEnd(range.subscribe(place), onTheme(draw), () => sizes.disconnect());
   strip.addEventListener("pointerdown", event => grasp(event, strip, handles, range));
   strip.addEventListener("dblclick", () => range.reset());
   place();

@@ -27,8 +27,15 @@ export class Run {
   /** Makes a graph over the time of the run, unless another one is given. */
   chart(settings) {
     const chart = new Chart({ range: this.range, ...settings });
-    this.ends.push(chart.close);
+    this.atEnd(chart.close);
     return chart.element;
+  }
+
+  /** Has functions called when the run is closed. Another run may have taken its place while its
+   * tables were decoded: then they are called at once. */
+  atEnd(...ends) {
+    if (this.isClosed) for (const end of ends) end();
+    else this.ends.push(...ends);
   }
 
   /** Ends its graphs, before another run takes their place. */
@@ -116,14 +123,18 @@ function joined(a, b) {
   return { names, codes };
 }
 
-/** Fills `place` with everything about a run. */
+/** Fills `place` with everything about a run. The place is another run's once this one is closed. */
 export async function showRun(place, run) {
-  place.replaceChildren(await controls(run));
+  const top = await controls(run);
+  if (run.isClosed) return;
+  place.replaceChildren(top);
   const graphs = h("div", { class: "graphs" });
   place.append(h("section", null, h("h2", null, "Over time"), graphs));
   for (const [table, column, title] of GRAPHS) {
     if (!run.has(table, column)) continue;
-    graphs.append(...await graph(run, table, column, title));
+    const made = await graph(run, table, column, title);
+    if (run.isClosed) return;
+    graphs.append(...made);
     // A graph is drawn in the frame after the one that finds it on the screen.
     await frame();
     await frame();
@@ -146,7 +157,7 @@ async function controls(run) {
     const [from, to] = [range.from, range.to].map(x => seconds(x, range.to - range.from));
     text.textContent = range.isAll ? `all ${seconds(span, span)}` : `${from} to ${to}`;
   };
-  run.ends.push(range.subscribe(show));
+  run.atEnd(range.subscribe(show));
   show();
   const button = (label, name, click) =>
     h("button", { type: "button", "aria-label": name, title: name, click }, label);
@@ -158,7 +169,7 @@ async function controls(run) {
       button("←", "Earlier", () => range.pan(-0.25)),
       button("→", "Later", () => range.pan(0.25)),
       button("All", "Show all of the time", () => range.reset())),
-    brush(range, overview, run.hiddenOf(table ?? "flows"), run.ends));
+    brush(range, overview, run.hiddenOf(table ?? "flows"), (...ends) => run.atEnd(...ends)));
 }
 
 /** A graph of a column; none where it has no value but zero. */
@@ -194,6 +205,7 @@ function more(run, graphs) {
     const [table, column] = chosen.split(".");
     if (chosen === none) return;
     const made = await graph(run, table, column, `${unitOf(column).words}, ${table}`);
+    if (run.isClosed) return;
     const nothing = h("p", { class: "note" }, `${chosen} has no value other than 0.`);
     graphs.append(...made.length ? made : [nothing]);
     graphs.lastElementChild.scrollIntoView({ block: "nearest" });
@@ -207,10 +219,7 @@ function ofRange(run, heading, compute) {
   const element = h("section", null, h("h2", null, heading), body);
   const later = new Later(element, () => body.replaceChildren(compute(run.range)));
   const stop = run.range.subscribe(() => later.ask());
-  run.ends.push(() => {
-    stop();
-    later.close();
-  });
+  run.atEnd(stop, () => later.close());
   later.ask();
   return element;
 }

@@ -14,14 +14,17 @@ const BESIDE = 12;
 export async function showSweep(place, { groups, runs }, tablesOf) {
   const body = h("div");
   let means = null;
+  let closely = null;
   const show = index => {
     means?.chart?.close();
+    closely?.close();
     means = new Means();
     means.show(groups[index].points);
-    const closely = h("section", null);
-    body.replaceChildren(h("h2", null, "Means over seeds"), means.element, closely);
+    const section = h("section", null);
+    body.replaceChildren(h("h2", null, "Means over seeds"), means.element, section);
     const own = runs.filter(run => run.group === index);
-    return showRuns(closely, groups[index].points, own, tablesOf);
+    closely = own.length ? showRuns(section, groups[index].points, own, tablesOf) : null;
+    return closely?.isShown;
   };
   place.replaceChildren(body);
   if (groups.length > 1) {
@@ -79,9 +82,9 @@ export class Means {
   }
 }
 
-/** Choices of a run by its axes and seed, and that run. */
-async function showRuns(place, points, runs, tablesOf) {
-  if (runs.length === 0) return;
+/** Choices of a run by its axes and seed, and that run. Returns `close`, which ends the shown run,
+ * and the promise `isShown` of the first one. */
+function showRuns(place, points, runs, tablesOf) {
   const keys = [...new Set(runs.flatMap(run => Object.keys(run.axes))), "seed"];
   const value = (run, key) => (key === "seed" ? run.seed : run.axes[key] ?? "–");
   let chosen = runs[0];
@@ -106,7 +109,7 @@ async function showRuns(place, points, runs, tablesOf) {
     value(chosen, key), text => pick(key, text)));
   place.append(h("h2", null, "One run closely"), h("p", { class: "choices" }, labels), beside,
     body);
-  await show();
+  return { isShown: show(), close: () => shown.close() };
 }
 
 /** The means of the point of a run, as a table. */
