@@ -1,4 +1,4 @@
-// Links that carry a scenario in their fragment, which no server sees.
+// Links that carry a scenario in their fragment, which no server sees, and links to pages of runs.
 
 const PREFIX = "#s=";
 /** Characters of a fragment that browsers and messengers pass on. */
@@ -17,6 +17,12 @@ export async function fragmentOf(state) {
   for (const byte of packed) binary += String.fromCharCode(byte);
   const text = btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
   return PREFIX + text;
+}
+
+/** The address of the page of a run, from that of the laboratory. Directories may have `#` and `?` in
+ * their names. */
+export function pageOf(run) {
+  return `show/${run.split("/").map(encodeURIComponent).join("/")}`;
 }
 
 /** A number in a link; null where there is none. 0 is a number. */

@@ -4,6 +4,7 @@ import { KEYS } from "../chart.js";
 import { h } from "../dom.js";
 import { Bench } from "./bench.js";
 import { ModuleEngine, ServerEngine } from "./engine.js";
+import { pageOf } from "./link.js";
 import { Results } from "./results.js";
 import { showTours } from "./tours.js";
 
@@ -27,7 +28,7 @@ async function show(data) {
   const tours = h("section", { id: "tours", "aria-label": "Tours" });
   const keys = h("p", { id: "keys", class: "note" }, KEYS);
   const runs = data.runs?.length ? [h("h2", null, "Runs of this directory"), h("ul", null,
-    data.runs.map(name => h("li", null, h("a", { href: `show/${encodeURI(name)}` }, name))))] : [];
+    data.runs.map(name => h("li", null, h("a", { href: pageOf(name) }, name))))] : [];
   place.append(bench.element, results.element, ...runs, tours, keys);
   showTours(tours, maker, data, request => bench.open(request));
   addEventListener("hashchange", () => bench.follow(location.hash));
