@@ -138,7 +138,8 @@ fn output(request: &Request, plan: &Plan) -> PlanOutput {
 
 /// The command `verb` on the scenario of a request, with its settings and further ones.
 fn command(verb: &str, request: &Request, further: &[String]) -> String {
-    let mut command = format!("fairwave {verb} {}", quoted(&request.file));
+    let file = request.saved_as.as_ref().unwrap_or(&request.file);
+    let mut command = format!("fairwave {verb} {}", quoted(file));
     for setting in request.settings.iter().chain(further) {
         command += &format!(" --set {}", quoted(setting));
     }
@@ -234,6 +235,15 @@ mod tests {
         assert!(command.starts_with("fairwave run 'my file.toml' --set "), "{command}");
         assert!(command.ends_with(" --seed 7"), "{command}");
         assert_eq!(found["plan"]["sweep"], "fairwave sweep 'my file.toml' --seed 7");
+    }
+
+    #[test]
+    fn a_command_names_the_file_that_an_edited_text_is_saved_as() {
+        let file = "scenarios/rate-anomaly.toml";
+        let found = planned(&json!({ "file": file, "text": TEXT, "saved_as": "my anomaly.toml" }));
+        let command = found["plan"]["points"][0]["command"].as_str().expect("a command");
+        assert!(command.starts_with("fairwave run 'my anomaly.toml' --set "), "{command}");
+        assert_eq!(found["plan"]["sweep"], "fairwave sweep 'my anomaly.toml'");
     }
 
     /// Two points with two seeds each, by figures alone, and their means. The link loses packets,

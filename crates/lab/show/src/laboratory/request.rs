@@ -14,6 +14,8 @@ pub struct Request {
     pub file: String,
     /// The scenario as TOML.
     pub text: String,
+    /// Name of the file in commands, if `file` has another text than `text`.
+    pub saved_as: Option<String>,
     /// Settings `key=value`, as the command's `--set` takes them.
     pub settings: Vec<String>,
     /// The first seed; `None` for that of the scenario.

@@ -258,11 +258,15 @@ async function link(page) {
   await page.waitForFunction(() => location.hash.startsWith("#s="));
   const shared = page.url();
   const command = await page.locator(".bench code").textContent();
+  assert.match(command, /^fairwave run rate-anomaly\.toml /, "the file that Save scenario writes");
+  const first = "The same run by the command (save the scenario first, as rate-anomaly.toml): ";
+  await page.locator(".bench p", { hasText: first }).waitFor();
   const other = await page.context().newPage();
   await other.goto(shared);
   await other.waitForSelector("html[data-ready]");
   assert.match(await other.getByLabel("Text of the scenario").inputValue(), /^# Is it ours\?/);
   assert.equal(await other.locator(".bench code").textContent(), command);
+  await other.locator(".bench p", { hasText: first }).waitFor();
   await other.evaluate(() => { location.hash = "#s=AAAA"; });
   await other.getByText("the link is damaged").waitFor();
   await other.close();
@@ -281,6 +285,12 @@ async function drafts(page) {
   await list.selectOption(`${SCENARIO}, changed`);
   assert.equal(await text.inputValue(), mine);
   assert.match(await page.getByLabel("Settings instead").inputValue(), /^warm_up=500 ms$/m);
+  const command = page.locator(".bench code");
+  await command.filter({ hasText: /^fairwave run rate-anomaly\.toml / }).waitFor();
+  await list.selectOption(SCENARIO);
+  await command.filter({ hasText: /^fairwave run scenarios\/rate-anomaly\.toml / }).waitFor();
+  assert.equal(await page.getByText("save the scenario first").count(), 0);
+  await list.selectOption(`${SCENARIO}, changed`);
   await page.getByRole("button", { name: "Copy link" }).click();
   await page.waitForFunction(() => location.hash.startsWith("#s="));
   await text.fill(`# And this?\n${mine}`);

@@ -1,6 +1,7 @@
 // The form: scenario, settings, point and seed; its errors, and the run.
 
 import { h } from "../dom.js";
+import { Files, firstOf, saveName } from "./command.js";
 import { Drafts } from "./drafts.js";
 import { Editor } from "./editor.js";
 import { KeyForm } from "./keys.js";
@@ -16,7 +17,7 @@ const PAUSE = 250;
 /** The form of a run. */
 export class Bench {
   constructor(engine, data, results) {
-    Object.assign(this, { engine, data, results, drafts: new Drafts() });
+    Object.assign(this, { engine, data, results, drafts: new Drafts(), files: new Files(data) });
     const lines = { spellcheck: "false", autocapitalize: "off", autocomplete: "off" };
     const input = () => this.change();
     const names = data.catalogue.map(({ name, question }) =>
@@ -42,6 +43,7 @@ export class Bench {
     this.progress = h("progress", { max: 1, value: 0, hidden: true,
       "aria-label": "Progress of the run" });
     this.command = h("code", { tabindex: 0, "aria-label": "The same run by the command" });
+    this.first = h("span");
     this.errors = h("div", { class: "errors", role: "alert" });
     this.said = h("p", { class: "note", role: "status" });
     this.element = this.form();
@@ -51,7 +53,7 @@ export class Bench {
     const labelled = (text, field, name) => h("label", { class: name ?? "" }, `${text} `, field);
     const share = button("Copy link", () => this.share());
     const download = button("Save scenario", () =>
-      save(this.file.split("/").pop(), this.text.value));
+      save(saveName(this.file), this.text.value));
     const scenario = h("div", { class: "column" },
       labelled("Scenario", this.list, "wide-field"),
       h("div", { class: "wide-field" }, h("label", { for: "text" },
@@ -67,7 +69,7 @@ export class Bench {
         labelled("Keep earlier runs beside it", this.keep)),
       h("div", { class: "choices" }, this.start, this.every, this.stop, share, this.progress,
         this.pace), this.tooMany, this.said,
-      h("p", null, "The same run by the command: ", this.command));
+      h("p", null, "The same run by the command", this.first, ": ", this.command));
     return h("section", { class: "bench", "aria-label": "Scenario and settings" }, scenario, runs);
   }
 
@@ -131,11 +133,12 @@ export class Bench {
     this.asked?.abort();
     const asked = this.asked = new AbortController();
     try {
-      const request = { ...this.request(), point: this.chosen() };
+      const savedAs = this.files.unsaved(this.request());
+      const request = { ...this.request(), point: this.chosen(), saved_as: savedAs };
       const { answer } = await this.engine.plan(request, asked.signal);
       if (asked.signal.aborted) return;
       if (answer.refused) this.refuse(answer.refused);
-      else this.accept(answer.plan);
+      else this.accept({ ...answer.plan, savedAs });
     } catch (error) {
       if (error.name !== "AbortError") this.complain(error.message);
     }
@@ -181,13 +184,14 @@ export class Bench {
     const isMany = length * seeds > MOST_RUNS;
     this.every.disabled = Boolean(this.cancel) || this.start.disabled || isMany;
     this.tooMany.textContent = isMany ? `All ${length} points with ${seeds} seeds each are `
-      + `${length * seeds} runs: a page makes at most ${MOST_RUNS}. The command has no such bound: `
-      + `${this.plan.sweep}` : "";
+      + `${length * seeds} runs: a page makes at most ${MOST_RUNS}. The command has no such bound`
+      + `${firstOf(this.plan)}: ${this.plan.sweep}` : "";
   }
 
   showCommand() {
     const point = this.plan?.points[Number(this.point.value) || 0];
     this.command.textContent = point?.command ?? "";
+    this.first.textContent = this.plan ? firstOf(this.plan) : "";
     this.seed.placeholder = point?.seed ?? "";
   }
 

@@ -4,6 +4,7 @@ import { h, sheet } from "../dom.js";
 import { number } from "../format.js";
 import { axesOf, interval, valuesOf } from "../means.js";
 import { Means } from "../sweep.js";
+import { firstOf, saveName } from "./command.js";
 import { save } from "./save.js";
 
 /** Figures to begin with. */
@@ -20,7 +21,7 @@ export class SweepCard {
     const range = seeds > 1 ? `seeds ${seed} to ${seed + seeds - 1}` : `seed ${seed}`;
     const facts = [file, ...settings, count(points.length, "point"), range];
     const own = seeds === written ? sweep : `${sweep} --set sweep.seeds=${seeds}`;
-    const name = file.split("/").pop().replace(/\.toml$/, "");
+    const name = saveName(file).replace(/\.toml$/, "");
     this.answer = h("div");
     this.table = h("div");
     this.means = new Means(USUAL);
@@ -33,7 +34,7 @@ export class SweepCard {
     this.element = h("article", { class: "card sweep", "aria-label": title },
       h("h2", null, title), this.answer, h("p", { class: "facts" }, facts.join(" · ")),
       h("div", { class: "choices" }, this.csv, away), this.table, this.means.element,
-      h("p", null, "The same sweep by the command: ",
+      h("p", null, `The same sweep by the command${firstOf(plan)}: `,
         h("code", { tabindex: 0, "aria-label": "The same sweep by the command" }, own)));
   }
 
