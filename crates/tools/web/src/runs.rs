@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Maximum number of runs of one server.
+/// Maximum number of run directories that one server makes and keeps.
 const MAX_RUNS: usize = 200;
 /// Maximum simulated time of a run, in seconds, times the number of its flows and one.
 const MAX_FLOW_SECONDS: f64 = 50_000.0;
@@ -25,7 +25,10 @@ pub(crate) struct Runs {
     root: PathBuf,
     /// Directory of this server's runs, in `root`.
     own: String,
+    /// Number of the next run's directory.
     begun: AtomicUsize,
+    /// Runs under way, and those whose directory remained.
+    kept: AtomicUsize,
 }
 
 impl Runs {
@@ -42,7 +45,7 @@ impl Runs {
                 made => break made.map(|()| own)?,
             }
         };
-        Ok(Self { root, own, begun: AtomicUsize::new(0) })
+        Ok(Self { root, own, begun: AtomicUsize::new(0), kept: AtomicUsize::new(0) })
     }
 
     /// The directory of all runs.
@@ -103,12 +106,12 @@ impl Runs {
         if parsed_request.only_figures {
             return self.figures(request, goes_on);
         }
-        let number = self.begun.fetch_add(1, Ordering::Relaxed);
-        if number >= MAX_RUNS {
-            self.begun.fetch_sub(1, Ordering::Relaxed);
-            let text = format!("this server made {MAX_RUNS} runs, its maximum: start another");
+        if self.kept.fetch_add(1, Ordering::Relaxed) >= MAX_RUNS {
+            self.kept.fetch_sub(1, Ordering::Relaxed);
+            let text = format!("this server keeps {MAX_RUNS} runs, its maximum: start another");
             return refusal(&text);
         }
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
         let directory = self.directory(number);
         let mut stopped = None;
         let mut watch = |fraction: f64| {
@@ -123,6 +126,9 @@ impl Runs {
         if answer.get("run").is_none() {
             // The directory of a run that is incomplete is ours alone, and of no use.
             let _ = fs::remove_dir_all(&directory);
+            if !directory.exists() {
+                self.kept.fetch_sub(1, Ordering::Relaxed);
+            }
         }
         json!({ "answer": answer, "directory": number })
     }
@@ -231,6 +237,27 @@ mod tests {
         assert!(made["answer"]["refused"]["text"].is_string(), "{made}");
         assert_eq!(runs.names(), [""; 0]);
         assert!(!place.path().join("web-1/run-0").exists());
+    }
+
+    #[test]
+    fn runs_that_keep_nothing_leave_room_for_others() {
+        let place = tempfile::tempdir().expect("a directory");
+        let runs = Runs::new(place.path()).expect("it is ours");
+        let (wrong, long) = (TEXT.replace("node", "nodee"), TEXT.replace("2 s", "600 s"));
+        for _ in 0..MAX_RUNS {
+            let made = runs.run(&request(&wrong), &mut |_| true);
+            assert!(made["answer"]["refused"]["text"].is_string(), "{made}");
+        }
+        let cancelled = runs.run(&request(&long), &mut |_| false);
+        assert!(cancelled["answer"]["refused"]["text"].is_string(), "{cancelled}");
+        let number = MAX_RUNS + 1;
+        assert_eq!(runs.run(&request(TEXT), &mut |_| true)["directory"], number);
+        assert_eq!(runs.names(), [format!("web-1/run-{number}")]);
+        assert!(runs.file(&format!("{number}/summary.json")).is_some());
+        runs.kept.store(MAX_RUNS, Ordering::Relaxed);
+        let refused = runs.run(&request(TEXT), &mut |_| true);
+        let text = refused["answer"]["refused"]["text"].as_str().expect("a refusal");
+        assert!(text.starts_with("this server keeps 200 runs"), "{text}");
     }
 
     #[test]
