@@ -9,6 +9,7 @@ use fairwave_lab::run::root_of;
 use fairwave_scenario::Scenario;
 use fairwave_text::{mbps, millis};
 use fairwave_units::several;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Maximum size of the tables in the page of a sweep. Of a larger one the first seeds are there,
@@ -111,7 +112,7 @@ fn of_sweep(directory: &Path, found: &[(PathBuf, Digest)]) -> Result<Page, Error
     let mut page = Page { heading, answer, facts, content, tables: Vec::new() };
     let kept = kept(found)?;
     for ((place, digest), group) in
-        found.iter().zip(groups).filter(|(run, _)| kept.contains(&run.0))
+        found.iter().zip(groups).filter(|(run, _)| kept.contains(run.0.as_path()))
     {
         let seconds = seconds(&read_summary(place)?);
         let axes = digest.axes.iter().cloned().collect();
@@ -128,19 +129,11 @@ fn of_sweep(directory: &Path, found: &[(PathBuf, Digest)]) -> Result<Page, Error
 
 /// The runs whose tables fit: the first seed of each point, then the second, as far as there is
 /// room.
-fn kept(found: &[(PathBuf, Digest)]) -> Result<Vec<PathBuf>, Error> {
-    let mut order: Vec<(usize, &PathBuf)> = Vec::new();
-    for (index, (place, digest)) in found.iter().enumerate() {
-        let before = &found[..index];
-        let parent = place.parent();
-        let same = |(other, known): &&(PathBuf, Digest)| {
-            other.parent() == parent && known.axes == digest.axes
-        };
-        order.push((before.iter().filter(same).count(), place));
-    }
+fn kept(found: &[(PathBuf, Digest)]) -> Result<BTreeSet<&Path>, Error> {
+    let mut order = ranked(found);
     order.sort_by_key(|(rank, _)| *rank);
     let mut room = MAX_SWEEP_BYTES;
-    let mut kept = Vec::new();
+    let mut kept = BTreeSet::new();
     for (_, place) in order {
         let mut size = 0;
         for (_, path) in tables_in(place)? {
@@ -148,9 +141,21 @@ fn kept(found: &[(PathBuf, Digest)]) -> Result<Vec<PathBuf>, Error> {
         }
         let Some(left) = room.checked_sub(size) else { break };
         room = left;
-        kept.push(place.clone());
+        kept.insert(place);
     }
     Ok(kept)
+}
+
+/// Each run directory with its number among the runs of its point.
+fn ranked(found: &[(PathBuf, Digest)]) -> Vec<(usize, &Path)> {
+    let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+    let mut ranked = Vec::new();
+    for (place, digest) in found {
+        let count = counts.entry((place.parent(), &digest.axes)).or_default();
+        ranked.push((*count, place.as_path()));
+        *count += 1;
+    }
+    ranked
 }
 
 /// The name of the sweep of a run: its path without the directories of its point and its seed.
@@ -197,4 +202,24 @@ fn sheets(summary: &Summary) -> Vec<Sheet> {
         rows: summary.flows.iter().map(row).collect(),
         note: None,
     }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many runs as a comparison of each with all before it takes minutes for.
+    #[test]
+    fn runs_of_a_large_sweep_are_ranked_in_one_pass() {
+        let run = |point: usize, seed: u64| {
+            let place = PathBuf::from(format!("out/n={point}/seed-{seed}"));
+            let axes = vec![("n".to_owned(), point.to_string())];
+            (place, Digest { axes, seed, is_simulated: true, metrics: Vec::new() })
+        };
+        let found: Vec<(PathBuf, Digest)> =
+            (0..10_000).flat_map(|point| [1, 2, 3].map(|seed| run(point, seed))).collect();
+        let ranks: Vec<usize> = ranked(&found).into_iter().map(|(rank, _)| rank).collect();
+        assert_eq!(ranks.len(), found.len());
+        assert!(ranks.chunks(3).all(|ranks| ranks == [0, 1, 2]));
+    }
 }
