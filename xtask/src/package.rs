@@ -3,6 +3,7 @@
 
 use crate::runner::keep;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use xtask::shell::{Outcome, cargo, command, run, run_aside};
@@ -74,26 +75,55 @@ const MUSL: Need = Need {
     why: "compiles cryptography for the static executable",
 };
 
+/// Recipe of the image that has the static executable alone.
+const IMAGE: &str = "packaging/oci/Containerfile";
+/// User and group without rights.
+const NOBODY: &str = "--userspec=65534:65534";
+
 /// Builds the static executable in target/package/static, without the loader of the kernel's
-/// programs, which needs shared libraries, and makes a sweep with it where there is no other file.
+/// programs, which needs shared libraries. A sweep and the page of a capture are made with it where
+/// there are no other files than those of the image.
 pub(crate) fn static_executable() -> Outcome {
     system::ensure(&[MUSL])?;
     run_aside(command("rustup", &["target", "add", STATIC]))?;
     run(cargo(&["build", "--release", "--package", "fairwave-cli", "--target", STATIC]))?;
     let place = empty(&workspace::target().join("package/static"))?;
-    let (root, executable) = (place.join("root"), place.join("fairwave"));
+    let root = empty(&place.join("root"))?;
     let built = workspace::target().join(STATIC).join("release/fairwave");
-    let scenario = Path::new(TINY);
-    fs::create_dir_all(&root).map_err(|error| format!("{}: {error}", root.display()))?;
-    for (from, to) in [
-        (&*built, &executable),
-        (&*built, &root.join("fairwave")),
-        (scenario, &root.join("tiny.toml")),
-    ] {
-        fs::copy(from, to).map_err(|error| format!("{}: {error}", from.display()))?;
+    copy(&built, &place.join("fairwave"))?;
+    let temporary = empty(&place.join("empty/tmp"))?;
+    fs::set_permissions(&temporary, fs::Permissions::from_mode(0o1777))
+        .map_err(|error| format!("{}: {error}", temporary.display()))?;
+    image(&place, &root)?;
+    copy(Path::new(TINY), &root.join("tiny.toml"))?;
+    let inside = |options: &[&str], line: &str| {
+        let mut chroot = command("chroot", options);
+        chroot.arg(&root).args(line.split(' '));
+        run(chroot)
+    };
+    inside(&[], "/fairwave sweep /tiny.toml --out /runs")?;
+    let reno = "--set tcp.congestion_control=reno --seed 1";
+    inside(&[], &format!("/fairwave run /tiny.toml {reno} --tap server --out /tapped"))?;
+    // The image may be run as any user.
+    inside(&[NOBODY], "/fairwave show /tapped/capture-server.pcapng --out /tmp/page.html")
+}
+
+/// Copies into `root` the files that the image has, from the directory `place` that it is built in.
+fn image(place: &Path, root: &Path) -> Outcome {
+    let recipe = fs::read_to_string(IMAGE).map_err(|error| format!("{IMAGE}: {error}"))?;
+    for line in recipe.lines().filter_map(|line| line.strip_prefix("COPY ")) {
+        let (from, to) = line.split_once(' ').ok_or_else(|| format!("{IMAGE}: COPY {line}"))?;
+        let mut copy = command("cp", &["--archive", "--no-target-directory"]);
+        copy.arg(place.join(from)).arg(root.join(to.trim_start_matches('/')));
+        run(copy)?;
     }
-    let sweep = ["/fairwave", "sweep", "/tiny.toml", "--out", "/runs"];
-    run(command("chroot", &[&[&*root.to_string_lossy()], &sweep[..]].concat()))
+    Ok(())
+}
+
+/// Copies a file.
+fn copy(from: &Path, to: &Path) -> Outcome {
+    let copied = fs::copy(from, to).map_err(|error| format!("{}: {error}", from.display()));
+    copied.map(drop)
 }
 
 /// Packages the crates that may be published, and compiles each from its package.
