@@ -421,6 +421,22 @@ def restarts():
     return result
 
 
+CONNECT = """
+import socket, struct, sys
+tcp = socket.create_connection(("127.0.0.1", 1080))
+tcp.sendall(bytes([5, 1, 0]))
+assert tcp.recv(2) == bytes([5, 0])
+tcp.sendall(bytes([5, 1, 0, 1]) + socket.inet_aton(sys.argv[1]) + struct.pack(">H", int(sys.argv[2])))
+print(tcp.recv(10, socket.MSG_WAITALL)[1])
+"""
+
+
+def replied(host, port):
+    """Code of SOCKS5's reply to a request for a connection."""
+    line = ["ip", "netns", "exec", "c", "python3", "-c", CONNECT, host, str(port)]
+    return int(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
+
+
 def refuses():
     """Another key, a target that is not allowed, a port where nobody listens."""
     server = serve("--allow", f"{SERVER[4]}/32")
@@ -433,7 +449,9 @@ def refuses():
     codes = [fetch(url, "got").wait(timeout=PATIENCE_S)
              for url in [f"http://{SERVER[4]}:8000/file", "http://10.77.0.2:8000/file",
                          f"http://{SERVER[4]}:8001/file"]]
+    replies = [replied(*at) for at in [(SERVER[4], 8000), ("10.77.0.2", 8000), (SERVER[4], 8001)]]
     return {"code": stranger.returncode, "text": stranger.stderr, "codes": codes,
+            "replies": replies,
             "client": client.end(), "server": server.end()}
 
 

@@ -160,10 +160,12 @@ fn strangers_and_forbidden_targets_are_refused() {
     assert!(found["text"].as_str().is_some_and(|text| text.contains("the same key")), "{found:#}");
     // curl's 97: the proxy has refused; SOCKS5's answer says why.
     assert_eq!(found["codes"], json!([0, 97, 97]), "{found:#}");
+    // RFC 1928 section 6: succeeded, not allowed, refused.
+    assert_eq!(found["replies"], json!([0, 2, 5]), "{found:#}");
     assert!(found["server"]["strangers"].as_u64().is_some_and(|count| count > 0), "{found:#}");
     assert_eq!(
         (&found["server"]["failed"], &found["client"]["failed"]),
-        (&2.into(), &2.into()),
+        (&4.into(), &4.into()),
         "{found:#}"
     );
 }

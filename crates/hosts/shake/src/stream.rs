@@ -13,18 +13,25 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// A stream. Its half that writes ends by [`AsyncWrite::poll_shutdown`]; one that is dropped
-/// before is reset.
+/// before is reset, unless [`Stream::set_finish_on_drop`] says otherwise.
 #[derive(Debug)]
 pub struct Stream {
     shared: Arc<Shared>,
     session: usize,
     stream: usize,
     is_finished: bool,
+    finishes_on_drop: bool,
 }
 
 impl Stream {
     pub(crate) fn new(shared: Arc<Shared>, session: usize, stream: usize) -> Self {
-        Self { shared, session, stream, is_finished: false }
+        Self { shared, session, stream, is_finished: false, finishes_on_drop: false }
+    }
+
+    /// Sets whether a drop ends the half that writes, so that the bytes already written still
+    /// arrive. A reset would discard them.
+    pub fn set_finish_on_drop(&mut self, finishes: bool) {
+        self.finishes_on_drop = finishes;
     }
 
     /// The number of its session, which no other has had.
@@ -159,7 +166,9 @@ impl Drop for Stream {
     fn drop(&mut self) {
         self.shared.with(|state| {
             let now = state.now();
-            if !self.is_finished {
+            if !self.is_finished && self.finishes_on_drop {
+                state.endpoint.finish(now, self.session, self.stream);
+            } else if !self.is_finished {
                 state.endpoint.abort(now, self.session, self.stream);
             }
             state.endpoint.release(now, self.session, self.stream);

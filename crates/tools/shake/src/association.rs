@@ -6,7 +6,7 @@
 //! of a datagram, which names the target or the sender, and the payload.
 
 use crate::names::Names;
-use crate::socks::{is_allowed, refuse, request};
+use crate::socks::{accept, is_allowed, refuse, request};
 use bytes::Bytes;
 use fairwave_shake_host::{Session, Stream};
 use fairwave_units::Duration;
@@ -203,18 +203,21 @@ pub(crate) async fn relay(
 ) -> io::Result<()> {
     let (Ok(_place), TargetAddr::Ip(SocketAddr::V4(address))) = (all.places.try_acquire(), address)
     else {
-        return socks.reply_error(&ReplyError::GeneralFailure).await.map_err(io::Error::other);
+        return refuse(socks, ReplyError::GeneralFailure).await;
     };
     let (flow, lifetime) = (u32::from(*address.ip()), Duration::from_millis(address.port().into()));
+    let Ok(four) = UdpSocket::bind((IpAddr::from(Ipv4Addr::UNSPECIFIED), 0)).await else {
+        return refuse(socks, ReplyError::GeneralFailure).await;
+    };
     let mut relay = Relay {
         allow,
-        four: UdpSocket::bind((IpAddr::from(Ipv4Addr::UNSPECIFIED), 0)).await?,
+        four,
         six: UdpSocket::bind((IpAddr::from(Ipv6Addr::UNSPECIFIED), 0)).await.ok(),
         targets: BTreeSet::new(),
     };
     let mut names = Names::default();
     let own = relay.four.local_addr()?;
-    let mut stream = socks.reply_success(own).await.map_err(io::Error::other)?;
+    let mut stream = accept(socks, own).await?;
     let mut buffers = [vec![0; MAX_LEN], vec![0; MAX_LEN]];
     let mut idle = idle_at();
     loop {

@@ -6,7 +6,7 @@ use fast_socks5::util::target_addr::TargetAddr;
 use fast_socks5::{ReplyError, consts};
 use ipnet::IpNet;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// Method of SOCKS without authentication: the session has authenticated the peer.
@@ -38,7 +38,9 @@ pub(crate) async fn request(
     };
     match answered.await {
         Ok(consts::SOCKS5_REPLY_SUCCEEDED) => Ok(stream),
-        Ok(code) => Err(ReplyError::from_u8(code)),
+        // Codes beyond these are not assigned (RFC 1928 section 6).
+        Ok(code @ 1..=8) => Err(ReplyError::from_u8(code)),
+        Ok(_) => Err(ReplyError::GeneralFailure),
         Err(_) => Err(ReplyError::NetworkUnreachable),
     }
 }
@@ -49,7 +51,22 @@ pub(crate) fn is_allowed(address: IpAddr, allow: &[IpNet]) -> bool {
     allow.is_empty() || allow.iter().any(|prefix| prefix.contains(&address))
 }
 
-/// Tells the application why its request is not fulfilled; the connection has failed with that.
+/// Replies to the peer that its request is fulfilled; `own` is this end's address. From now on a
+/// drop resets the stream, so that a part is not taken for the whole.
+///
+/// # Errors
+/// If the reply cannot be written.
+pub(crate) async fn accept(
+    socks: Socks5ServerProtocol<Stream, CommandRead>,
+    own: SocketAddr,
+) -> io::Result<Stream> {
+    let mut stream = socks.reply_success(own).await.map_err(io::Error::other)?;
+    stream.set_finish_on_drop(false);
+    Ok(stream)
+}
+
+/// Replies with the reason for which a request is not fulfilled. The connection has failed with
+/// that.
 ///
 /// # Errors
 /// Always: `why`, or the error of the application's connection.

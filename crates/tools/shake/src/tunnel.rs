@@ -7,7 +7,7 @@
 use crate::association::{self, Associations};
 use crate::meter::{self, Test};
 use crate::names::addresses;
-use crate::socks::{is_allowed, refuse, request};
+use crate::socks::{accept, is_allowed, refuse, request};
 use fairwave_linux::prepare_relayed;
 use fairwave_shake_host::{Session, Stream};
 use fast_socks5::server::Socks5ServerProtocol;
@@ -90,11 +90,13 @@ pub(crate) async fn to_target(
 /// If the request is none, the target cannot be reached, or one of the two connections fails.
 pub(crate) async fn serve(
     session: Session,
-    stream: Stream,
+    mut stream: Stream,
     allow: &[IpNet],
     associations: &Associations,
     tests: &Semaphore,
 ) -> io::Result<()> {
+    // A reset would overtake the reason of a refusal.
+    stream.set_finish_on_drop(true);
     let asked = async {
         let socks = Socks5ServerProtocol::accept_no_auth(stream).await.map_err(io::Error::other)?;
         socks.read_command().await.map_err(io::Error::other)
@@ -102,10 +104,10 @@ pub(crate) async fn serve(
     let (socks, command, target) = timeout(PATIENCE, asked).await??;
     if let (Socks5Command::TCPConnect, Some((test, time))) = (&command, Test::of(&target)) {
         let Ok(_place) = tests.try_acquire() else {
-            return socks.reply_error(&ReplyError::GeneralFailure).await.map_err(io::Error::other);
+            return refuse(socks, ReplyError::GeneralFailure).await;
         };
         let none = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-        let stream = socks.reply_success(none).await.map_err(io::Error::other)?;
+        let stream = accept(socks, none).await?;
         return meter::serve(stream, test, time).await;
     }
     let opened = match command {
@@ -118,7 +120,7 @@ pub(crate) async fn serve(
     match opened {
         Ok(target) => {
             let own = target.local_addr()?;
-            let stream = socks.reply_success(own).await.map_err(io::Error::other)?;
+            let stream = accept(socks, own).await?;
             carry(target, stream).await
         }
         Err(why) => refuse(socks, why).await,
@@ -171,4 +173,54 @@ async fn carry(mut tcp: TcpStream, mut stream: Stream) -> io::Result<()> {
         tcp.set_zero_linger()?;
     }
     copied.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_shake_host::{Config, Host, Psk, Udp};
+    use fairwave_units::Duration;
+    use fairwave_wire::seal::Key;
+    use tokio::net::TcpSocket;
+
+    /// Codes of RFC 1928 section 6, over a session on loopback.
+    #[test]
+    fn the_reason_of_a_refusal_reaches_the_other_end() {
+        let config = Config::new(Psk::of(&Key::new(b"a secret of the two ends").unwrap()));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let socket = Udp::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+            let server = Host::server(config.clone(), socket).unwrap();
+            let at = server.address().unwrap();
+            let client = Host::client(config).unwrap();
+            client.path_up(0, Udp::over("lo", at).unwrap(), at);
+            let session = client.connect(Duration::from_secs(60)).await.unwrap();
+            let allow = ["127.0.0.1/32".parse().unwrap()];
+            let (all, tests) = (Associations::new(Duration::ZERO), Semaphore::new(0));
+            // A port that another program cannot get, where nobody listens.
+            let closed = TcpSocket::new_v4().unwrap();
+            closed.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+            let closed = TargetAddr::Ip(closed.local_addr().unwrap());
+            let forbidden = TargetAddr::Ip("127.0.0.2:80".parse().unwrap());
+            let no_flow = TargetAddr::Ip("[::1]:80".parse().unwrap());
+            for (command, target, code) in [
+                (consts::SOCKS5_CMD_TCP_CONNECT, closed, 5),
+                (consts::SOCKS5_CMD_TCP_CONNECT, forbidden.clone(), 2),
+                (consts::SOCKS5_CMD_TCP_CONNECT, Test::Source.target(1), 1),
+                (consts::SOCKS5_CMD_UDP_ASSOCIATE, no_flow, 1),
+                (consts::SOCKS5_CMD_TCP_BIND, forbidden.clone(), 7),
+                (9, forbidden, 7),
+            ] {
+                let stream = session.open().unwrap();
+                let served = async {
+                    let stream = server.accept().await;
+                    let session = server.session_of(&stream);
+                    serve(session, stream, &allow, &all, &tests).await
+                };
+                let (asked, served) = tokio::join!(request(stream, command, &target), served);
+                assert_eq!(asked.unwrap_err().as_u8(), code, "{command} {target}");
+                assert!(served.is_err(), "{command} {target}");
+            }
+        });
+    }
 }
