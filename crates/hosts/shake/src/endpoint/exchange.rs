@@ -3,7 +3,7 @@
 
 use super::datagrams::{DatagramError, Leaving, MAX_LIFETIME};
 use super::event::Event;
-use super::path::MESSAGE_HEAD;
+use super::path::{MESSAGE_HEAD, Path};
 use super::queue::Waiting;
 use super::route::Transmit;
 use super::session::{self, Session};
@@ -39,11 +39,20 @@ impl Session {
         let until = now + lifetime.min(MAX_LIFETIME);
         self.datagrams.outgoing.push(now, Waiting { flow, payload, until });
         if self.datagrams.asks(now) {
-            let up = |id: &u8| self.paths[usize::from(*id)].is_up;
-            let ids: Vec<u8> = (0..self.paths.len() as u8).filter(up).collect();
-            self.waiting.extend(ids.into_iter().map(|id| session::Waiting::Ping(id, None)));
+            self.ask_for_datagrams(now, until.since(now));
         }
         Ok(())
+    }
+
+    /// Asks the paths of the best priority that delivers in time, and of better ones: questions
+    /// on a metered link cost as data does. If none delivers in time, all paths are asked.
+    fn ask_for_datagrams(&mut self, now: Instant, left: Duration) {
+        let in_time = self.usable().filter(|(_, path)| path.expected_delay(now) < left);
+        let last = in_time.map(|(_, path)| rank(path.priority)).min();
+        let is_asked =
+            |path: &Path| path.is_up && last.is_none_or(|last| rank(path.priority) <= last);
+        let asked = self.paths.iter().enumerate().filter(|(_, path)| is_asked(path));
+        self.waiting.extend(asked.map(|(id, _)| session::Waiting::Ping(id as u8, None)));
     }
 
     /// Takes a datagram of the peer; another path may have brought it before.
@@ -103,19 +112,28 @@ impl Session {
     /// expected to take longer. `None` if no path works. A path of a lower priority carries it
     /// where those of higher ones are too slow.
     fn choose(&self, now: Instant, left: Duration) -> Option<u16> {
-        let is_opener = self.side == Side::Opener;
-        let usable = self.paths.iter().enumerate().filter(|(_, path)| {
-            path.is_up && path.route.is_some() && (!is_opener || path.mss().is_some())
-        });
+        let usable = self.usable();
         if self.mode() == Mode::Redundant {
             let all = usable.map(|(id, _)| 1 << id).fold(0, |all: u16, path| all | path);
             return Some(all).filter(|paths| *paths != 0);
         }
-        let rank = |priority: Priority| priority as u8;
         let expected = usable.map(|(id, path)| (rank(path.priority), path.expected_delay(now), id));
         let mut expected = expected.peekable();
         expected.peek()?;
         let in_time = expected.filter(|(_, delay, _)| *delay < left).min();
         Some(in_time.map_or(0, |(_, _, id)| 1 << id))
     }
+
+    /// The paths that can carry datagrams, with their ids.
+    fn usable(&self) -> impl Iterator<Item = (usize, &Path)> {
+        let is_opener = self.side == Side::Opener;
+        self.paths.iter().enumerate().filter(move |(_, path)| {
+            path.is_up && path.route.is_some() && (!is_opener || path.mss().is_some())
+        })
+    }
+}
+
+/// Place of a priority: the first carries datagrams where it delivers them in time.
+const fn rank(priority: Priority) -> u8 {
+    priority as u8
 }

@@ -132,3 +132,26 @@ fn datagrams_need_a_session_and_have_to_fit() {
     assert_eq!(refused(&mut net.client, max + 1), Err(DatagramError::TooLong { max }));
     assert_eq!(refused(&mut net.client, max), Ok(()));
 }
+
+/// A call of 3.2 Mbps over one regular path: only the questions of each second go over a metered
+/// one. When the regular path is gone, the metered one carries the call, by the time that it takes.
+#[test]
+fn a_call_leaves_a_metered_path_alone() {
+    for from in [End::A, End::B] {
+        let mut net = connected(&[wire(20, 10, 0.0), wire(20, 5, 0.0)], Mode::Shake);
+        net.report(End::A, Input::Prioritize(1, Priority::Backup));
+        net.ms(300);
+        let bytes = |net: &Net| {
+            let path = net.client.paths(0)[1];
+            path.bytes_sent + path.bytes_received
+        };
+        let before = bytes(&net);
+        assert_eq!(net.call(from, 2_500, 4_000, ms(500)).len(), 4_000);
+        let spent = bytes(&net) - before;
+        assert!(spent < 10_000, "{spent} bytes in 10 s");
+        net.works[0] = false;
+        let arrived = net.call(from, 2_500, 800, ms(500));
+        assert!(arrived.len() > 500, "{} of 800", arrived.len());
+        assert!(bytes(&net) - before > 500_000);
+    }
+}
