@@ -128,6 +128,8 @@ impl Loan {
     fn ask(&mut self, now: Instant) {
         let Stage::Open { sealed, answer, unanswered, .. } = &mut self.stage else { return };
         if *unanswered == MAX_UNANSWERED {
+            // A lender that was silent for a while would keep the lease beside the next one.
+            self.outputs.extend(sealed.seal(&Frame::Over).map(Output::Lender));
             self.lose(now);
             return;
         }

@@ -117,6 +117,9 @@ struct Held {
 struct Session {
     sealed: Sealed,
     peer: SocketAddr,
+    /// Address to which the answer of the handshake went: the borrower has received there.
+    answered_at: SocketAddr,
+    began: Instant,
     /// Address of this host that the borrower uses.
     own: Option<IpAddr>,
     lease: Option<Held>,
@@ -215,6 +218,8 @@ impl Relay {
         let session = Session {
             sealed: Sealed::new(from, channel),
             peer: incoming.from,
+            answered_at: incoming.from,
+            began: now,
             own: incoming.to,
             lease: None,
             denied: None,
@@ -284,6 +289,7 @@ impl Relay {
             Some(_) => self.end_lease(now, index),
             None => {}
         }
+        self.remove_before(now, index, target);
         match self.ledger.ask(now, borrower, target) {
             Ok(lease) => {
                 if let Some(session) = self.sessions.get_mut(&index) {
@@ -293,6 +299,25 @@ impl Relay {
             }
             Err(denial) => self.deny(now, index, target, denial),
         }
+    }
+
+    /// Removes the sessions before this one that have a lease of the same borrower for the same
+    /// server: it has lost them, and its farewell was lost too. The sender's address of a record is
+    /// not protected, so that a host with the key could end leases of others by theirs. The
+    /// session's keys are those of a host that received the handshake's answer at the address.
+    fn remove_before(&mut self, now: Instant, index: u32, target: SocketAddr) {
+        let Some(session) = self.sessions.get(&index) else { return };
+        let (peer, began) = (session.peer, session.began);
+        if session.answered_at != peer {
+            return;
+        }
+        let is_before = |(_, other): &(&u32, &Session)| {
+            let is_same = other.lease.is_some_and(|held| held.target == target);
+            is_same && other.peer == peer && other.began < began
+        };
+        let before: Vec<u32> =
+            self.sessions.iter().filter(is_before).map(|(index, _)| *index).collect();
+        before.into_iter().for_each(|index| self.remove(now, index));
     }
 
     /// A session has its socket: the borrower learns of the lease, unless it knows it.

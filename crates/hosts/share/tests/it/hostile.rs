@@ -2,10 +2,13 @@
 
 use crate::stage::{Stage, borrower, relay, secret, server};
 use fairwave_cluster::Limits;
+use fairwave_machine::Machine;
+use fairwave_machine::datagram::Incoming;
 use fairwave_share_host::Loan;
-use fairwave_share_host::machine::{LoanEvent, LoanInput, RelayInput};
+use fairwave_share_host::machine::{LoanEvent, LoanInput, LoanOutput, RelayInput, RelayOutput};
 use fairwave_units::{Seed, Stream};
 use fairwave_wire::cluster::Denial;
+use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::shake::record::{Datagram, Record};
 use proptest::prelude::*;
 use std::num::NonZeroU64;
@@ -85,10 +88,8 @@ fn floods_take_bounded_memory_and_harm_no_lease() {
     // Handshakes of the key's owner whose answers it never takes, from forged addresses.
     for number in 0..1_000u32 {
         let mut loan = Loan::new(secret(), server(), Seed(1_000 + u64::from(number)));
-        fairwave_machine::Machine::handle(&mut loan, stage.now, LoanInput::Found);
-        let Some(fairwave_share_host::machine::LoanOutput::Lender(first)) =
-            fairwave_machine::Machine::poll(&mut loan, stage.now)
-        else {
+        Machine::handle(&mut loan, stage.now, LoanInput::Found);
+        let Some(LoanOutput::Lender(first)) = Machine::poll(&mut loan, stage.now) else {
             panic!("a handshake")
         };
         stage.local(borrower(number as u8), &first);
@@ -115,13 +116,45 @@ fn floods_take_bounded_memory_and_harm_no_lease() {
 fn an_address_gets_no_more_than_its_leases_and_others_still_get_theirs() {
     let mut stage = Stage::borrowed(Limits { max_per_address: 1, ..Limits::default() }, 2);
     let mut greedy = Loan::new(secret(), server(), Seed(77));
-    fairwave_machine::Machine::handle(&mut greedy, stage.now, LoanInput::Found);
+    Machine::handle(&mut greedy, stage.now, LoanInput::Found);
     // The second session of the first borrower's address, in its place.
     std::mem::swap(&mut stage.loans[0], &mut greedy);
     stage.loan(0, LoanInput::Found);
     assert_eq!(stage.events.last(), Some(&(0, LoanEvent::Denied(Denial::Full))));
     assert_eq!(stage.opened.len(), 2);
     assert!(stage.carries(1, b"other"));
+}
+
+/// A host with the key has a session of its own, and asks under the address of another borrower,
+/// where it receives nothing.
+#[test]
+fn a_forged_address_ends_no_lease() {
+    let mut stage = Stage::borrowed(Limits::default(), 1);
+    stage.pass(100);
+    let mut forger = Loan::new(secret(), server(), Seed(78));
+    forger.handle(stage.now, LoanInput::Found);
+    let mut answers = Vec::new();
+    for from in [borrower(99), Stage::address(0)] {
+        while let Some(LoanOutput::Lender(bytes)) = forger.poll(stage.now) {
+            let incoming = Incoming { from, to: None, ecn: Ecn::NotEct, bytes };
+            stage.relay.handle(stage.now, RelayInput::Local(incoming));
+        }
+        while let Some(output) = stage.relay.poll(stage.now) {
+            match output {
+                RelayOutput::Local(datagram) => answers.push(datagram.bytes),
+                RelayOutput::Open(session, _) => {
+                    stage.relay.handle(stage.now, RelayInput::Opened(session));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        for bytes in answers.drain(..) {
+            forger.handle(stage.now, LoanInput::Lender(bytes));
+        }
+    }
+    assert!(matches!(forger.event(), Some(LoanEvent::Granted(_))));
+    assert_eq!(stage.relay.ledger().lent().count(), 2);
+    assert!(stage.carries(0, b"still"));
 }
 
 proptest! {

@@ -57,6 +57,8 @@ pub(crate) struct Stage {
     pub(crate) has_uplink: bool,
     /// Whether the network delivers each datagram twice.
     pub(crate) repeats: bool,
+    /// Whether datagrams to the lender, and to the borrowers, are lost.
+    pub(crate) is_cut: [bool; 2],
 }
 
 impl Stage {
@@ -74,6 +76,7 @@ impl Stage {
             observed: Vec::new(),
             has_uplink: true,
             repeats: false,
+            is_cut: [false; 2],
         }
     }
 
@@ -131,6 +134,7 @@ impl Stage {
             while let Some(output) = self.relay.poll(self.now) {
                 is_quiet = false;
                 match output {
+                    RelayOutput::Local(_) if self.is_cut[1] => {}
                     RelayOutput::Local(datagram) => {
                         let place =
                             (0..self.loans.len()).find(|n| Self::address(*n) == datagram.to);
@@ -156,6 +160,7 @@ impl Stage {
                 while let Some(output) = self.loans[number].poll(self.now) {
                     is_quiet = false;
                     match output {
+                        LoanOutput::Lender(_) if self.is_cut[0] => {}
                         LoanOutput::Lender(bytes) => {
                             let from = Self::address(number);
                             self.seen.push((from, bytes.clone()));

@@ -116,6 +116,32 @@ fn a_lender_that_comes_back_lends_again() {
     assert!(stage.carries(0, b"again"));
 }
 
+/// The link between the two is silent for a while, three times. The borrower's farewell to its old
+/// session arrives, or is lost.
+#[test]
+fn a_borrower_that_was_cut_off_has_one_lease() {
+    let limits = Limits { rate: Some(BitRate::mbps(10)), ..Limits::default() };
+    let whole = Terms { rate: Some(BitRate::mbps(10)), bytes_left: None };
+    for is_cut in [[true, true], [false, true]] {
+        let mut stage = Stage::borrowed(limits, 1);
+        for _ in 0..3 {
+            stage.is_cut = is_cut;
+            let before = stage.events.len();
+            while stage.events.len() == before {
+                stage.pass(100);
+            }
+            assert_eq!(stage.events[before..], [(0, LoanEvent::Lost)]);
+            let left = usize::from(is_cut[0]);
+            assert_eq!(stage.relay.ledger().lent().count(), left, "{is_cut:?}");
+            stage.is_cut = [false; 2];
+            stage.pass(2_000);
+            assert_eq!(stage.relay.ledger().lent().count(), 1, "{is_cut:?}");
+            assert_eq!(stage.events[before + 1..], [(0, LoanEvent::Granted(whole))]);
+            assert!(stage.carries(0, b"again"));
+        }
+    }
+}
+
 #[test]
 fn a_borrower_that_vanishes_leaves_nothing() {
     let mut stage = Stage::borrowed(Limits::default(), 1);
