@@ -125,11 +125,13 @@ impl Ledger {
     }
 
     /// Reports the day, whose number is another one at each midnight, and whether it is a time of
-    /// lending. Returns the leases that end.
+    /// lending. The bytes count anew from a later day on. An earlier one, by a clock that was set
+    /// back or another time zone, goes on with the count. Returns the leases that end.
     pub fn set_day(&mut self, day: i64, is_open: bool) -> Vec<LeaseId> {
-        if day != self.day {
-            (self.day, self.today) = (day, 0);
+        if day > self.day {
+            self.today = 0;
         }
+        self.day = day;
         self.is_open = is_open;
         if is_open { Vec::new() } else { self.leases.keys().copied().collect() }
     }

@@ -91,6 +91,20 @@ fn the_bytes_of_a_day_end_leases_until_midnight() {
 }
 
 #[test]
+fn a_date_that_goes_back_gives_no_bytes() {
+    let mut ledger = ledger(None, Some(10_000));
+    ledger.set_day(20_000, true);
+    let lease = ledger.ask(at(0), borrower(1), server()).unwrap();
+    assert_eq!(ledger.carry(at(0), lease, Way::Up, 6_000), Ok(at(0)));
+    ledger.set_day(19_999, true);
+    assert_eq!(ledger.today(), 6_000);
+    assert_eq!(ledger.carry(at(1), lease, Way::Up, 4_001), Err(Excess::Over(Denial::Quota)));
+    // The next midnight of the clock as it is now.
+    ledger.set_day(20_000, true);
+    assert_eq!(ledger.today(), 0);
+}
+
+#[test]
 fn outside_its_hours_it_lends_nothing() {
     let mut ledger = ledger(None, None);
     let lease = ledger.ask(at(0), borrower(1), server()).unwrap();
