@@ -219,7 +219,10 @@ impl Session {
 
     /// The paths and their counts.
     pub fn paths(&self) -> Vec<PathStats> {
-        self.shared.with(|state| state.endpoint.paths(self.number))
+        self.shared.with(|state| {
+            let now = state.now();
+            state.endpoint.paths(now, self.number)
+        })
     }
 
     /// Bytes of all its streams that were written and never sent.

@@ -115,6 +115,13 @@ impl Account {
         self.latest = Some(now);
     }
 
+    /// There is no session: no path carries anything.
+    fn note_none(&mut self) {
+        for stats in self.latest.iter_mut().flat_map(|(_, paths)| paths) {
+            (stats.is_up, stats.in_flight) = (false, 0);
+        }
+    }
+
     /// Sums of all sessions by path, with the latest state. A session has no counts of a path
     /// without a route.
     fn paths(&self) -> Vec<PathStats> {
@@ -284,8 +291,10 @@ impl Client<'_> {
     }
 
     fn keep_account(&self) {
-        if let Some(session) = self.host.session() {
-            self.account.borrow_mut().note(&session);
+        let mut account = self.account.borrow_mut();
+        match self.host.session() {
+            Some(session) => account.note(&session),
+            None => account.note_none(),
         }
     }
 
@@ -391,6 +400,15 @@ async fn carried(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_a_session_no_path_is_up() {
+        let path = PathStats { is_up: true, in_flight: 9, bytes_sent: 5, ..PathStats::default() };
+        let mut account = Account { latest: Some((2, vec![path])), ..Account::default() };
+        account.note_none();
+        let expected = PathStats { is_up: false, in_flight: 0, ..path };
+        assert_eq!(account.paths(), [expected]);
+    }
 
     #[test]
     fn counts_of_a_session_without_a_path_are_added_to_those_of_the_same_paths() {

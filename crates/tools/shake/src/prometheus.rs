@@ -34,7 +34,7 @@ pub(crate) fn start(
 type Gauge = (&'static str, &'static str, fn(&PathOutput) -> Option<f64>);
 
 const GAUGES: [Gauge; 7] = [
-    ("path_up", "1 if the path can be used.", |path| Some(f64::from(u8::from(path.is_up)))),
+    ("path_up", "1 if the path works.", |path| Some(f64::from(u8::from(path.is_up)))),
     ("path_rtt_seconds", "Smoothed round-trip time.", |path| path.rtt_ms.map(|ms| ms / 1e3)),
     ("path_min_rtt_seconds", "Minimum round-trip time.", |path| path.min_rtt_ms.map(|ms| ms / 1e3)),
     ("path_loss_ratio", "Part of the datagrams that did not arrive.", |path| path.loss),
@@ -70,7 +70,10 @@ fn metrics(output: &ShakeOutput) -> Vec<Metric> {
         |(labels, _)| labels.clone(),
         |(_, bytes)| Some(*bytes),
     );
-    [unsent.value(output.unsent), bytes].into_iter().chain(counters).chain(gauges).collect()
+    let is_open = u64::from(output.paths.iter().any(|path| path.is_up));
+    let session = Metric::gauge("session_up", "1 if the server answers over a path.");
+    let all = [session.value(is_open), unsent.value(output.unsent), bytes];
+    all.into_iter().chain(counters).chain(gauges).collect()
 }
 
 /// The labels of a path.
@@ -101,9 +104,12 @@ mod tests {
             "path_bytes_total{via=\"w0\",direction=\"in\"} 8",
             "path_min_rtt_seconds{via=\"w0\"} 0.02",
             "path_up{via=\"w0\"} 1.0",
+            "session_up 1",
         ] {
             assert!(text.contains(&format!("\nfairwave_shake_{line}\n")), "{line}: {text}");
         }
         assert!(!text.contains("fairwave_shake_path_rtt_seconds{"), "{text}");
+        let text = fairwave_console::metrics::text(PREFIX, metrics(&ShakeOutput::default()));
+        assert!(text.expect("a page").contains("\nfairwave_shake_session_up 0\n"));
     }
 }

@@ -39,7 +39,7 @@ pub struct DatagramOutput {
     pub sent: u64,
     /// Datagrams received from it.
     pub received: u64,
-    /// Datagrams dropped at this end: they would have been too late, or were too many.
+    /// Datagrams dropped at this end: they would have been too late, or were too many or too long.
     pub dropped: u64,
 }
 
@@ -57,7 +57,7 @@ pub struct PathOutput {
     /// Bandwidth of the option, or that its lender announced at set-up; null if it is unknown.
     #[schemars(extend("unit" = "megabits per second"))]
     pub bandwidth_mbps: Option<f64>,
-    /// Whether it could be used at the end.
+    /// Whether it worked at the end: its interface could be used, and the server answered over it.
     pub is_up: bool,
     /// `regular`; `backup`: a metered link, which carries data only if the others cannot carry the
     /// bytes that wait; `standby`: a link at risk, which carries copies alone while another works.

@@ -20,7 +20,7 @@ impl Session {
         path.restart();
         let mtus = path.mtus_to_ask();
         self.waiting.extend(mtus.map(|mtu| Waiting::Ping(id, Some(mtu))));
-        self.ask_at = Some(now + BUSY);
+        (self.ask_at, self.rest_until) = (Some(now + BUSY), None);
     }
 
     /// The host has lost a path.
@@ -101,7 +101,15 @@ impl Session {
     pub(super) fn take_pong(&mut self, now: Instant, id: u8, echo: &Echo) {
         let Some(path) = self.path(id) else { return };
         let before = path.mss();
-        if path.take_answer(now, echo) && path.mss() != before {
+        let is_answer = path.take_answer(now, echo);
+        let mss = path.mss();
+        if is_answer
+            && self.streams.is_empty()
+            && let Some(until) = self.rest_until.take()
+        {
+            self.ask_at = self.ask_at.map(|_| until);
+        }
+        if is_answer && mss != before {
             // The peer learns the MSS before its streams get the path.
             self.waiting.push_back(Waiting::Ping(id, None));
             let slots = 0..self.streams.capacity();

@@ -147,8 +147,8 @@ impl Endpoint {
     }
 
     /// The paths of a session.
-    pub fn paths(&self, session: usize) -> Vec<PathStats> {
-        self.sessions.get(&session).map_or_else(Vec::new, |entry| entry.session.stats())
+    pub fn paths(&self, now: Instant, session: usize) -> Vec<PathStats> {
+        self.sessions.get(&session).map_or_else(Vec::new, |entry| entry.session.stats(now))
     }
 
     /// Bytes of a session's streams that were written and never sent.

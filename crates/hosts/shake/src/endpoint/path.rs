@@ -29,6 +29,10 @@ const CHECK_AFTER: u8 = 8;
 /// Successive questions for the known MTU that may be lost while others are answered. More show
 /// that packets of this size vanish (RFC 8899 section 4.3).
 const MAX_MISSED: u8 = 4;
+/// Time for which a question may be open before a path counts as down in reports, but twice the
+/// smoothed round-trip time at least; and number of questions that have to be open then.
+const SILENT: Duration = Duration::from_secs(3);
+const MIN_OPEN: usize = 2;
 /// Questions that are remembered.
 const MAX_ASKED: usize = 64;
 /// Questions for the MTU that are kept among them when the others are thinned out: those of eight
@@ -102,7 +106,7 @@ struct Lost {
 pub struct PathStats {
     /// Its id.
     pub path: u8,
-    /// Whether it can be used.
+    /// Whether it works: the host has it, and for the end that asks the peer answers on it.
     pub is_up: bool,
     /// Bytes of UDP payload sent on it.
     pub bytes_sent: u64,
@@ -326,6 +330,16 @@ impl Path {
     /// Whether all questions since `since` are without an answer, at least one.
     pub(super) fn is_silent(&self, since: Instant) -> bool {
         self.asked.back().is_some_and(|asked| asked.at > since)
+    }
+
+    /// Whether the peer has answered, and not just left questions open for too long.
+    pub(super) fn answers(&self, now: Instant) -> bool {
+        let is_silent = self.open_since.is_some_and(|since| {
+            let patience = self.srtt.map_or(SILENT, |srtt| SILENT.max(srtt * 2));
+            let open = self.asked.iter().filter(|asked| asked.mtu.is_none() && asked.at >= since);
+            now.since(since) > patience && open.count() >= MIN_OPEN
+        });
+        self.latest.is_some() && !is_silent
     }
 
     /// Forgets questions and the MTU: the path begins anew.

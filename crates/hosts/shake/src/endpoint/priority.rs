@@ -29,10 +29,15 @@ impl Session {
     }
 
     /// Counts of the paths.
-    pub(super) fn stats(&self) -> Vec<PathStats> {
+    pub(super) fn stats(&self, now: Instant) -> Vec<PathStats> {
         let known = |(_, path): &(usize, &Path)| path.route.is_some();
         let paths = self.paths.iter().enumerate().filter(known);
-        let mut all: Vec<_> = paths.map(|(id, path)| path.stats(id as u8)).collect();
+        let stats = |(id, path): (usize, &Path)| {
+            let stats = path.stats(id as u8);
+            let works = self.side == Side::Acceptor || path.answers(now);
+            PathStats { is_up: stats.is_up && works, ..stats }
+        };
+        let mut all: Vec<_> = paths.map(stats).collect();
         for (_, stream) in &self.streams {
             for (id, bytes) in stream.carrier.in_flight() {
                 if let Some(stats) = all.iter_mut().find(|stats| stats.path == id) {

@@ -100,6 +100,8 @@ pub(super) struct Session {
     pub(super) is_confirmed: bool,
     pub(super) is_closed: bool,
     pub(super) ask_at: Option<Instant>,
+    /// Time of the next questions if one of the latest is answered, in a session without streams.
+    pub(super) rest_until: Option<Instant>,
     /// Largest payload that the peer's paths take.
     pub(super) peer_mss: Option<u16>,
     pub(super) steady: Steady,
@@ -139,6 +141,7 @@ impl Session {
             is_confirmed: side == Side::Opener,
             is_closed: false,
             ask_at: (side == Side::Opener).then_some(now),
+            rest_until: None,
             peer_mss: None,
             steady: Steady::default(),
             events: VecDeque::new(),
@@ -426,7 +429,9 @@ impl Session {
             self.grow(now, self.mss());
         }
         let is_busy = has_streams || self.mss().is_none();
-        self.ask_at = Some(now + if is_busy { BUSY } else { IDLE });
+        // An answer lets an idle session rest.
+        self.rest_until = Some(now + IDLE).filter(|_| !is_busy);
+        self.ask_at = Some(now + BUSY);
     }
 
     /// Whether questions since the last record of the peer are without an answer on every path.

@@ -174,11 +174,19 @@ impl Net {
         let stream = self.client.open(now, session).expect("room for a stream");
         self.drain(End::A);
         self.ms(500);
-        let accepted = self.events.iter().rev().find_map(|event| match event {
+        if self.accepted().is_none() {
+            // The message that opens it was lost, and is sent again.
+            self.ms(1_500);
+        }
+        [(session, stream), self.accepted().expect("accepted")]
+    }
+
+    /// Numbers of the stream that the server accepted last.
+    fn accepted(&self) -> Option<(usize, usize)> {
+        self.events.iter().rev().find_map(|event| match event {
             (End::B, Event::Accepted { session, stream }) => Some((*session, *stream)),
             _ => None,
-        });
-        [(session, stream), accepted.expect("accepted")]
+        })
     }
 
     /// Writes `bytes` at one end and reads them at the other, for at most so long; returns the
@@ -243,7 +251,7 @@ fn streams_use_every_path_in_both_directions() {
     let rate = bytes.len() as f64 * 8.0 / net.now.since(start).as_secs_f64();
     assert!(rate > 21e6, "{rate} of 30 Mbps");
     assert!(net.carry(End::B, streams, &bytes, 10_000) == bytes);
-    let paths = net.client.paths(streams[0].0);
+    let paths = net.client.paths(net.now, streams[0].0);
     assert_eq!(paths.len(), 2);
     for path in &paths {
         assert!(path.is_up && path.mtu == Some(1500), "{path:?}");
@@ -267,7 +275,7 @@ fn every_mode_carries_bytes_both_ways() {
         for from in [End::A, End::B] {
             assert!(net.carry(from, streams, &bytes, 10_000) == bytes, "{mode:?}");
         }
-        let [one, other] = net.client.paths(streams[0].0)[..] else { panic!("two paths") };
+        let [one, other] = net.client.paths(net.now, streams[0].0)[..] else { panic!("two paths") };
         let share = one.bytes_sent as f64 / (one.bytes_sent + other.bytes_sent) as f64;
         match mode {
             // Blocks go by the paths' bandwidths, 2:1.
@@ -288,9 +296,40 @@ fn a_stream_outlives_a_path_that_goes_silently_and_takes_it_back() {
     assert!(net.carry(End::A, streams, &bytes, 10_000) == bytes);
     net.works[0] = true;
     net.ms(2_000);
-    let before = net.client.paths(streams[0].0)[0].bytes_sent;
+    let before = net.client.paths(net.now, streams[0].0)[0].bytes_sent;
     assert!(net.carry(End::A, streams, &bytes, 10_000) == bytes);
-    assert!(net.client.paths(streams[0].0)[0].bytes_sent > before + 300_000);
+    assert!(net.client.paths(net.now, streams[0].0)[0].bytes_sent > before + 300_000);
+}
+
+/// Reports of paths that do not answer: beside one that does, with and without streams, one that
+/// never did, and all of them.
+#[test]
+fn a_path_without_an_answer_is_down_in_reports() {
+    let mut net = Net::new(&[wire(20, 10, 0.0), wire(20, 10, 0.0)]);
+    net.works[1] = false;
+    net.ms(5_000);
+    let up = |net: &Net| -> Vec<bool> {
+        let session = net.client.session().expect("connected");
+        net.client.paths(net.now, session).iter().map(|path| path.is_up).collect()
+    };
+    assert_eq!(up(&net), [true, false]);
+    net.works[1] = true;
+    net.ms(20_000);
+    assert_eq!(up(&net), [true, true]);
+    // An idle session asks each 15 s, and soon again if there is no answer at all.
+    net.works = vec![false; 2];
+    net.ms(19_000);
+    assert_eq!(up(&net), [false, false]);
+    net.works = vec![true; 2];
+    net.ms(20_000);
+    assert_eq!(up(&net), [true, true]);
+    net.open();
+    net.works[0] = false;
+    net.ms(5_500);
+    assert_eq!(up(&net), [false, true]);
+    net.works[0] = true;
+    net.ms(2_000);
+    assert_eq!(up(&net), [true, true]);
 }
 
 #[test]
@@ -305,9 +344,9 @@ fn a_path_that_the_host_loses_is_left_and_comes_back() {
     net.works[1] = true;
     net.report(End::A, Input::PathUp(route(1)));
     net.ms(200);
-    let before = net.client.paths(streams[0].0)[1].bytes_received;
+    let before = net.client.paths(net.now, streams[0].0)[1].bytes_received;
     assert!(net.carry(End::B, streams, &content(1_000_000), 10_000) == content(1_000_000));
-    assert!(net.client.paths(streams[0].0)[1].bytes_received > before + 300_000);
+    assert!(net.client.paths(net.now, streams[0].0)[1].bytes_received > before + 300_000);
 }
 
 #[test]

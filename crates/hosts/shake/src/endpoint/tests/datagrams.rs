@@ -74,7 +74,7 @@ fn a_call_uses_two_links_where_one_is_too_narrow() {
     assert!(arrived.len() > 2_900, "{} of 3000", arrived.len());
     let late = arrived.iter().filter(|(_, delay)| *delay > ms(200)).count();
     assert!(late < 30, "{late} came late");
-    let bytes: Vec<_> = net.client.paths(0).iter().map(|path| path.bytes_sent).collect();
+    let bytes: Vec<_> = net.client.paths(net.now, 0).iter().map(|path| path.bytes_sent).collect();
     assert!(bytes.iter().all(|bytes| *bytes > 900_000), "{bytes:?}");
 }
 
@@ -142,7 +142,7 @@ fn a_call_leaves_a_metered_path_alone() {
         net.report(End::A, Input::Prioritize(1, Priority::Backup));
         net.ms(300);
         let bytes = |net: &Net| {
-            let path = net.client.paths(0)[1];
+            let path = net.client.paths(net.now, 0)[1];
             path.bytes_sent + path.bytes_received
         };
         let before = bytes(&net);

@@ -117,12 +117,12 @@ fn segments_grow_when_the_path_has_shown_a_larger_mtu() {
         let streams = net.open();
         net.mtus[0] = [1400; 2];
         let latest = net.now + Duration::from_secs(20);
-        while net.client.paths(streams[0].0)[0].mtu != Some(1400) {
+        while net.client.paths(net.now, streams[0].0)[0].mtu != Some(1400) {
             assert!(net.step(latest), "the fall is not found");
         }
         net.mtus[0] = [1500; 2];
         net.ms(5_000);
-        assert_eq!(net.client.paths(streams[0].0)[0].mtu, Some(1500));
+        assert_eq!(net.client.paths(net.now, streams[0].0)[0].mtu, Some(1500));
         assert!(net.segments(from, streams) >= 384, "they may have to shrink again");
         net.ms(15_000);
         assert!(net.segments(from, streams) < 370);
@@ -175,7 +175,7 @@ fn an_mtu_outlives_random_loss() {
     let streams = net.open();
     for _ in 0..300 {
         net.ms(1_000);
-        assert_eq!(net.client.paths(streams[0].0)[0].mtu, Some(1500), "{:?}", net.now);
+        assert_eq!(net.client.paths(net.now, streams[0].0)[0].mtu, Some(1500), "{:?}", net.now);
     }
 }
 

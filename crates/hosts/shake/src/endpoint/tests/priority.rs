@@ -4,7 +4,7 @@ use super::*;
 
 /// Bytes that the client has received on each path.
 fn received(net: &Net, session: usize) -> [u64; 2] {
-    let paths = net.client.paths(session);
+    let paths = net.client.paths(net.now, session);
     [paths[0].bytes_received, paths[1].bytes_received]
 }
 
