@@ -194,7 +194,7 @@ def associates():
         found[mode] = {"echoed": echoed, "refused": refused, "long": long,
                        "client": client.end(), "server": server.end()}
     # A path that is cut without a word is left, and datagrams come back over the other.
-    server, client = serve(), connect(4)
+    server, client = serve(), connect(4, "--socks", "[::]:1080")
     cut("w0")
     found["cut"] = Socks.echoed(SERVER[4], count=30, wait_s=0.5)
     client.end()

@@ -85,6 +85,7 @@ fn datagrams_come_back_from_allowed_targets() {
         assert_eq!(complaints(&[("shake", client.clone()), ("shake-serve", server)]), "");
         let received = client["datagrams"]["received"].as_u64().expect("a number");
         assert!((96..=100).contains(&received), "{client:#}");
+        assert_eq!(client["datagrams"]["dropped"], 2, "{client:#}");
     }
     let cut = found["cut"].as_array().expect("a list");
     assert!(cut.len() >= 20 && cut.contains(&json!(29)), "{cut:?}");

@@ -89,6 +89,8 @@ pub(crate) async fn offer(
     };
     let socket = UdpSocket::bind((own.ip(), 0)).await?;
     let at = socket.local_addr()?;
+    // A socket of both families has IPv4's addresses in IPv6's form.
+    let at = SocketAddr::new(at.ip().to_canonical(), at.port());
     let mut control = socks.reply_success(at).await.map_err(io::Error::other)?;
     let (mut sender, mut idle) = (None, idle_at());
     let mut buffer = vec![0; MAX_LEN];
@@ -100,7 +102,7 @@ pub(crate) async fn offer(
                 if from.ip() == application.ip() && *sender.get_or_insert(from) == from {
                     idle = idle_at();
                     let datagram = Bytes::copy_from_slice(&buffer[..len]);
-                    // One that is too long is lost, as on a link with a small MTU.
+                    // One that is too long is lost, as on a link with a small MTU, and counted.
                     let _ = session.send_datagram(flow, datagram, all.lifetime);
                 }
             }
@@ -234,7 +236,7 @@ pub(crate) async fn relay(
             answer = relay.receive(&mut buffers) => {
                 if let Some(datagram) = answer? {
                     idle = idle_at();
-                    // One that is too long is lost, as on a link with a small MTU.
+                    // One that is too long is lost, as on a link with a small MTU, and counted.
                     let _ = session.send_datagram(flow, datagram, lifetime);
                 }
             }

@@ -35,7 +35,7 @@ pub struct DatagramStats {
     pub sent: u64,
     /// Datagrams received.
     pub received: u64,
-    /// Datagrams dropped at this end: too late, or too many.
+    /// Datagrams dropped at this end: too late, too many or too long.
     pub dropped: u64,
 }
 
@@ -68,6 +68,8 @@ pub(super) struct Datagrams {
     pub(super) leaving: Option<Leaving>,
     pub(super) sent: u64,
     pub(super) received: u64,
+    /// Datagrams that were not taken, as they are longer than the paths take.
+    pub(super) too_long: u64,
     /// Numbers of the peer's datagrams that have arrived.
     pub(super) seen: Replay,
     /// Datagrams offered since the paths were asked, and the time of that.
@@ -80,7 +82,7 @@ impl Datagrams {
         DatagramStats {
             sent: self.sent,
             received: self.received,
-            dropped: self.outgoing.dropped() + self.incoming.dropped(),
+            dropped: self.too_long + self.outgoing.dropped() + self.incoming.dropped(),
         }
     }
 

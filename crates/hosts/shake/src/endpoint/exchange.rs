@@ -34,6 +34,7 @@ impl Session {
         }
         let max = self.max_datagram();
         if payload.len() > max {
+            self.datagrams.too_long += 1;
             return Err(DatagramError::TooLong { max });
         }
         let until = now + lifetime.min(MAX_LIFETIME);

@@ -130,6 +130,7 @@ fn datagrams_need_a_session_and_have_to_fit() {
     // 1500 bytes without IPv4, UDP, the record's head, its tag, and the frame's head.
     let max = 1500 - 20 - 8 - 16 - 16 - 15;
     assert_eq!(refused(&mut net.client, max + 1), Err(DatagramError::TooLong { max }));
+    assert_eq!(net.client.datagrams(0).dropped, 1);
     assert_eq!(refused(&mut net.client, max), Ok(()));
 }
 
