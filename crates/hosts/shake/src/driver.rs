@@ -86,7 +86,12 @@ impl Driver {
 
     /// Learns of changes of the paths. A socket that cannot be used leaves its path down.
     fn change(&mut self, cx: &mut Context<'_>) {
-        while let Poll::Ready(Some(change)) = self.changes.poll_recv(cx) {
+        while let Poll::Ready(change) = self.changes.poll_recv(cx) {
+            let Some(change) = change else {
+                // The host was dropped: its streams and sessions end as if it had been closed.
+                self.shared.with(State::close);
+                return;
+            };
             let (path, port, input) = match change {
                 Change::Up(path, socket, remote) => {
                     let route = Route { socket: path, remote, local: None };

@@ -28,7 +28,8 @@ pub enum ConnectError {
     NoStream,
 }
 
-/// A host: its sockets, its sessions, and the task that runs them.
+/// A host: its sockets, its sessions, and the task that runs them. A host that is dropped closes
+/// its sessions, as [`Host::close`] does, without waiting for that.
 ///
 /// It has to be made within a tokio runtime, and lives on it.
 ///
@@ -182,8 +183,7 @@ impl Host {
         /// The loop has nothing to wait for; this is for a kernel that fails.
         const LONGEST: std::time::Duration = std::time::Duration::from_secs(1);
         self.shared.with(|state| {
-            state.report(Input::Close);
-            state.is_closing = true;
+            state.close();
             state.poke();
         });
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();

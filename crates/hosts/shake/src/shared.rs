@@ -91,6 +91,13 @@ impl State {
         self.endpoint.handle(now, input);
     }
 
+    /// Ends all sessions, once.
+    pub(crate) fn close(&mut self) {
+        if !std::mem::replace(&mut self.is_closing, true) {
+            self.report(Input::Close);
+        }
+    }
+
     /// Wakes the driver's task after a call that changed the machine.
     pub(crate) fn poke(&mut self) {
         if let Some(driver) = self.driver.take() {

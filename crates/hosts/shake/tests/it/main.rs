@@ -2,5 +2,6 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+mod ends;
 mod insider;
 mod neighbour;

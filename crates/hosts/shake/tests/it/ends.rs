@@ -1,0 +1,22 @@
+//! Ends of hosts and of streams.
+
+use crate::common::{client, psk, run, server, streams};
+use fairwave_shake_host::{Config, Udp};
+use tokio::io::AsyncReadExt;
+use tokio::task::yield_now;
+
+#[test]
+fn a_dropped_host_ends_its_sessions_and_frees_its_port() {
+    run(async {
+        let server = server(Config::new(psk()));
+        let at = server.address().expect("a server's");
+        let client = client(Config::new(psk()), &[at]);
+        let (mut here, mut there) = streams(&client, &server).await;
+        drop(server);
+        here.read(&mut [0]).await.expect_err("the peer is gone");
+        there.read(&mut [0]).await.expect_err("its host is gone");
+        while Udp::bind(at).is_err() {
+            yield_now().await;
+        }
+    });
+}
