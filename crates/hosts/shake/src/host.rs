@@ -165,7 +165,14 @@ impl Host {
     pub async fn accept(&self) -> Stream {
         loop {
             let arrived = self.shared.arrived.notified();
-            let next = self.shared.with(|state| state.accepted.pop_front());
+            let (next, are_more) = self.shared.with(|state| {
+                let next = state.accepted.pop_front();
+                (next, !state.accepted.is_empty())
+            });
+            if are_more {
+                // Streams that came together woke one task.
+                self.shared.arrived.notify_one();
+            }
             if let Some((session, stream)) = next {
                 return Stream::new(Arc::clone(&self.shared), session, stream);
             }
@@ -246,5 +253,30 @@ impl Session {
 
     fn has_answered(&self) -> bool {
         self.paths().iter().any(|path| path.mtu.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Psk;
+    use fairwave_wire::seal::Key;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    #[test]
+    fn streams_that_come_together_reach_two_tasks() {
+        let config = Config::new(Psk::of(&Key::new(b"a secret of the two ends").unwrap()));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let host = Host::client(config).unwrap();
+            let mut cx = Context::from_waker(Waker::noop());
+            let (mut one, mut other) = (pin!(host.accept()), pin!(host.accept()));
+            assert!(one.as_mut().poll(&mut cx).is_pending());
+            assert!(other.as_mut().poll(&mut cx).is_pending());
+            host.shared.with(|state| state.accepted.extend([(0, 0), (0, 1)]));
+            assert!(one.as_mut().poll(&mut cx).is_ready());
+            assert!(other.as_mut().poll(&mut cx).is_ready());
+        });
     }
 }
