@@ -122,6 +122,9 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         from: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if self.is_finished {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
         let Self { shared, session, stream, .. } = &*self;
         shared.with(|state| {
             let found = state.endpoint.stream(*session, *stream);

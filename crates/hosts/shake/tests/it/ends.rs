@@ -2,7 +2,8 @@
 
 use crate::common::{client, psk, run, server, streams};
 use fairwave_shake_host::{Config, Udp};
-use tokio::io::AsyncReadExt;
+use std::io::ErrorKind;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::yield_now;
 
 #[test]
@@ -18,5 +19,18 @@ fn a_dropped_host_ends_its_sessions_and_frees_its_port() {
         while Udp::bind(at).is_err() {
             yield_now().await;
         }
+    });
+}
+
+#[test]
+fn a_stream_takes_no_bytes_after_its_end() {
+    run(async {
+        let server = server(Config::new(psk()));
+        let at = server.address().expect("a server's");
+        let client = client(Config::new(psk()), &[at]);
+        let (mut here, _there) = streams(&client, &server).await;
+        here.shutdown().await.expect("an open stream");
+        let error = here.write(b"!").await.expect_err("its half is over");
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
     });
 }
