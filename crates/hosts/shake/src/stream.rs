@@ -1,7 +1,7 @@
 //! A stream of a session for tasks: bytes in order, both ways.
 
 use crate::endpoint::{CarrierReport, Sent};
-use crate::shared::Shared;
+use crate::shared::{Shared, State};
 use bytes::Bytes;
 use fairwave_linux::Clock;
 use fairwave_units::Instant;
@@ -42,7 +42,8 @@ impl Stream {
     /// A view of its state and counts.
     pub fn monitor(&self) -> Monitor {
         let Self { shared, session, stream, .. } = self;
-        Monitor { shared: Arc::clone(shared), session: *session, stream: *stream }
+        let id = shared.with(|state| state.endpoint.id(*session, *stream));
+        Monitor { shared: Arc::clone(shared), session: *session, stream: *stream, id }
     }
 }
 
@@ -52,12 +53,17 @@ pub struct Monitor {
     shared: Arc<Shared>,
     session: usize,
     stream: usize,
+    /// Its id, as a later stream may have its number.
+    id: Option<u64>,
 }
 
 impl Monitor {
     /// State and counts at this end; `None` once the stream is gone.
     pub fn report(&self) -> Option<(CarrierReport, Sent)> {
         self.shared.with(|state| {
+            if !self.is_there(state) {
+                return None;
+            }
             let (report, sent) = state.endpoint.report(self.session, self.stream)?;
             Some((report, sent.clone()))
         })
@@ -68,11 +74,18 @@ impl Monitor {
     /// [`crate::Config::notes_departures`].
     pub fn take_departures(&self, clock: Clock) -> Vec<(u64, Instant)> {
         self.shared.with(|state| {
+            if !self.is_there(state) {
+                return Vec::new();
+            }
             let (own, theirs) = (state.now(), clock.now());
             let departures = state.endpoint.take_departures(self.session, self.stream);
             let ago = |at: Instant| own.since(at).min(theirs.since(Instant::ZERO));
             departures.into_iter().map(|(end, at)| (end, theirs - ago(at))).collect()
         })
+    }
+
+    fn is_there(&self, state: &State) -> bool {
+        self.id.is_some() && state.endpoint.id(self.session, self.stream) == self.id
     }
 }
 

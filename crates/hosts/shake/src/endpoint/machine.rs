@@ -198,6 +198,11 @@ impl Endpoint {
         self.sessions.get(&session)?.session.stream(stream)
     }
 
+    /// Id of a stream, which no other has; `None` if there is none.
+    pub fn id(&self, session: usize, stream: usize) -> Option<u64> {
+        self.sessions.get(&session)?.session.streams.get(stream).map(|found| found.id)
+    }
+
     /// State and counts of a stream at this end; `None` if there is none.
     pub fn report(&self, session: usize, stream: usize) -> Option<(CarrierReport, &Sent)> {
         self.sessions.get(&session)?.session.report(stream)

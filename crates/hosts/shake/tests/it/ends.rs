@@ -34,3 +34,31 @@ fn a_stream_takes_no_bytes_after_its_end() {
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
     });
 }
+
+/// The next stream has the place of the one before: there is room for one.
+#[test]
+fn a_monitor_shows_no_stream_but_its_own() {
+    run(async {
+        let config = Config { max_streams: 1, ..Config::new(psk()) };
+        let server = server(config.clone());
+        let client = client(config, &[server.address().expect("a server's")]);
+        let (mut here, mut there) = streams(&client, &server).await;
+        let monitor = here.monitor();
+        assert!(monitor.report().is_some());
+        here.shutdown().await.expect("an open stream");
+        there.shutdown().await.expect("an open stream");
+        for stream in [&mut here, &mut there] {
+            assert_eq!(stream.read(&mut [0]).await.expect("an open stream"), 0);
+        }
+        drop((here, there));
+        let session = client.session().expect("an open session");
+        let next = loop {
+            match session.open() {
+                Ok(stream) => break stream,
+                Err(_) => yield_now().await,
+            }
+        };
+        assert!(next.monitor().report().is_some());
+        assert!(monitor.report().is_none());
+    });
+}
