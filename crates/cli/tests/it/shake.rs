@@ -172,6 +172,23 @@ fn strangers_and_forbidden_targets_are_refused() {
 }
 
 #[test]
+fn a_path_is_given_once() {
+    let place = scratch();
+    let connect: &[&str] = &["shake", "connect", "192.0.2.7", "--key", "k", "--via", "w0"];
+    let diagnose: &[&str] = &["shake", "diagnose", "192.0.2.7", "--key", "k", "--via", "w0"];
+    let lenders: &[&str] = &["--borrow-key", "s", "--borrow", "phone", "--borrow", "phone"];
+    for (line, again, name) in [
+        (connect, &["--via", "w0=20M"][..], "w0"),
+        (connect, lenders, "phone"),
+        (connect, &["--borrow-key", "s", "--borrow", "w0"], "w0"),
+        (diagnose, &["--via", "w0"], "w0"),
+    ] {
+        let (_, err) = ends_with(2, place.path(), &[line, again].concat());
+        assert!(err.contains(&format!("{name} is given twice")), "{err}");
+    }
+}
+
+#[test]
 fn a_key_is_made_once_and_copied_by_its_code() {
     let place = scratch();
     let (text, _) = ends_with(0, place.path(), &["shake", "pair", "--key", "a.key", "--json"]);

@@ -24,6 +24,7 @@ use fairwave_units::{BitRate, Duration};
 use fast_socks5::util::target_addr::TargetAddr;
 use ipnet::IpNet;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -406,11 +407,23 @@ fn check(connect: &Connect) -> Result<(), Failure> {
     if connect.via.len() + connect.borrow.len() > MAX_PATHS {
         return Err(Failure::Usage(format!("--via and --borrow: at most {MAX_PATHS} paths")));
     }
+    let via = connect.via.iter().map(|via| via.name.clone());
+    once(via.chain(connect.borrow.iter().map(At::to_string)))?;
     let is_used = |name: &&String| connect.via.iter().any(|via| via.name == **name);
     if let Some(name) = connect.metered.iter().find(|name| !is_used(name)) {
         return Err(Failure::Usage(format!("--metered {name}: it is not among those of --via")));
     }
     Ok(())
+}
+
+/// Refuses a path that is given twice: the figures of two paths with one name would be mixed up,
+/// and a link is no faster for being used twice.
+fn once(paths: impl IntoIterator<Item = String>) -> Result<(), Failure> {
+    let mut known = BTreeSet::new();
+    match paths.into_iter().find(|path| !known.insert(path.clone())) {
+        Some(path) => Err(Failure::Usage(format!("{path} is given twice"))),
+        None => Ok(()),
+    }
 }
 
 /// Options without an effect, and those with one that may be unwanted.
@@ -443,6 +456,7 @@ fn run_diagnosis(console: &dyn Console, options: &Diagnose) -> Result<(), Failur
     if via.len() > MAX_PATHS {
         return Err(Failure::Usage(format!("--via: at most {MAX_PATHS} interfaces")));
     }
+    once(via.iter().cloned())?;
     let key = options.secret.of_client("fairwave shake serve")?;
     let plan = diagnose::Plan {
         config: Config::new(Psk::of(&key)),
