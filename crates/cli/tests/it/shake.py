@@ -7,6 +7,7 @@ TASK`: what it makes is gone when it ends, however it does. A task prints a JSON
 import hashlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -259,6 +260,27 @@ def changes():
     return result
 
 
+def starves():
+    """A client that may open no more files keeps its paths, whatever happens to interfaces."""
+    server, client = serve(), connect(4)
+    run("head -c 24000000 /dev/urandom > large")
+    got = fetch(f"http://{SERVER[4]}:8000/large", "got")
+    until(lambda: sized("got") > 1_000_000)
+    limits = resource.prlimit(client.child.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(client.child.pid, resource.RLIMIT_NOFILE, (3, limits[1]))
+    # The kernel reports each change, and the client looks at its interfaces.
+    for number in range(1, 6):
+        run(f"ip -n c addr add 10.79.0.{number}/32 dev lo")
+        at = sized("got")
+        until(lambda: sized("got") > at + 2_000_000)
+    assert got.wait(timeout=PATIENCE_S) == 0
+    assert digest("got") == digest("large")
+    resource.prlimit(client.child.pid, resource.RLIMIT_NOFILE, limits)
+    result = client.end()
+    server.end()
+    return result
+
+
 def idles():
     """A connection without data: the sockets of both ends ask whether their peers are there."""
     server, client = serve(), connect(4, "--forward", f"2222={SERVER[4]}:8000")
@@ -472,4 +494,4 @@ def main(tasks):
 
 if __name__ == "__main__":
     main([carries, withstands, survives, pauses, restarts, refuses, associates, leads, changes,
-          spares, diagnoses, idles])
+          spares, diagnoses, idles, starves])

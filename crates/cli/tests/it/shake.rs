@@ -115,6 +115,15 @@ fn a_download_outlives_a_new_address_and_a_lost_route() {
 }
 
 #[test]
+fn paths_outlive_a_lack_of_descriptors() {
+    let Some(client) = found("starves") else { return };
+    assert_eq!((&client["failed"], &client["sessions"]), (&0.into(), &1.into()), "{client:#}");
+    for path in client["paths"].as_array().expect("a list") {
+        assert_eq!(path["is_up"], true, "{client:#}");
+    }
+}
+
+#[test]
 fn idle_connections_are_checked_by_keep_alive() {
     let Some(client) = found("idles") else { return };
     assert_eq!(client["connections"], 1, "{client:#}");

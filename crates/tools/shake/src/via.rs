@@ -5,6 +5,7 @@ use fairwave_shake_host::endpoint::PathStats;
 use fairwave_shake_host::{Host, Udp};
 use fairwave_share_host::{Link, State};
 use fairwave_units::BitRate;
+use nix::errno::Errno;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use nix::sys::socket::SockaddrIn6;
@@ -136,16 +137,18 @@ impl Vias {
     }
 
     /// Looks at the interfaces. Each that came, went, was replaced by another one of its name, or
-    /// has lost an address or its route changes its path.
+    /// has lost an address or its route changes its path. Nothing changes while the kernel does not
+    /// answer, as to a process without a free descriptor.
     pub(crate) fn look(&mut self, host: &Host) -> Vec<Turned> {
-        let all: Vec<_> = getifaddrs().map(Iterator::collect).unwrap_or_default();
+        let Ok(all) = getifaddrs().map(Iterator::collect::<Vec<_>>) else { return Vec::new() };
         let mut netlink = Netlink::open().ok();
         let mut turned = Vec::new();
         for (path, via) in self.vias.iter_mut().enumerate() {
             let own = all.iter().filter(|one| one.interface_name == via.name);
             let addresses: BTreeSet<IpAddr> =
                 own.clone().filter_map(|one| serving(one, self.peer)).collect();
-            let found = if_nametoindex(via.name.as_str()).ok().filter(|_| !addresses.is_empty());
+            let Ok(found) = known(if_nametoindex(via.name.as_str())) else { continue };
+            let found = found.filter(|_| !addresses.is_empty());
             let index = found.filter(|index| leads(netlink.as_mut(), own, *index, self.peer));
             // A new address beside that in use, such as a temporary one of IPv6, changes nothing.
             if index == via.index && via.addresses.is_subset(&addresses) {
@@ -173,6 +176,18 @@ impl Vias {
         let first = self.vias.len();
         let lenders = self.borrowed.iter_mut().enumerate();
         lenders.filter_map(|(place, lender)| lender.look(host, (first + place) as u8)).collect()
+    }
+}
+
+/// The index of an interface, if there is one of this name.
+///
+/// # Errors
+/// If the kernel was not asked.
+fn known(index: nix::Result<u32>) -> nix::Result<Option<u32>> {
+    match index {
+        Ok(index) => Ok(Some(index)),
+        Err(Errno::ENODEV | Errno::ENXIO) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
