@@ -17,6 +17,9 @@ use tuning::Tuning;
 
 /// Longest idle time after which a remembered timestamp is void (RFC 7323 section 5.5).
 const PAWS_IDLE_MAX: Duration = Duration::from_secs(24 * 24 * 3600);
+/// The same in ticks of the peer's clock: 24 days of 1 ms. From 2^31 ticks on, which are 24.9 days,
+/// a later timestamp compares as older.
+const PAWS_IDLE_MAX_TICKS: u64 = 24 * 24 * 3600 * 1000;
 /// Receive buffer that pays for one chunk held out of order, about the cost of keeping one.
 const BYTES_PER_CHUNK: u32 = 64;
 
@@ -55,6 +58,8 @@ pub(crate) struct Receiver<P: Payload> {
     readable_reported: bool,
     ts_recent: u32,
     ts_recent_at: Option<Instant>,
+    /// Age at which `ts_recent` is void.
+    ts_recent_max_age: Duration,
     read: u64,
 }
 
@@ -93,6 +98,11 @@ impl<P: Payload> Receiver<P> {
             readable_reported: false,
             ts_recent: 0,
             ts_recent_at: None,
+            // The tick that counts is the peer's, which TCP never learns. Both ends of a simulated
+            // connection have the same. A real peer with a faster clock is refused after a silence
+            // of 2^31 of its ticks until this age; Linux assumes 1 us of any peer (TCP_PAWS_WRAP),
+            // and so protects for 35 minutes only.
+            ts_recent_max_age: PAWS_IDLE_MAX.min(config.timestamp_tick * PAWS_IDLE_MAX_TICKS),
             read: 0,
         }
     }
@@ -191,7 +201,7 @@ impl<P: Payload> Receiver<P> {
 
     /// Whether RFC 7323 section 5.3 (PAWS) rejects a segment with this timestamp.
     pub(crate) fn is_old(&self, now: Instant, value: u32) -> bool {
-        let valid = self.ts_recent_at.is_some_and(|at| now.since(at) < PAWS_IDLE_MAX);
+        let valid = self.ts_recent_at.is_some_and(|at| now.since(at) < self.ts_recent_max_age);
         valid && Seq32(value).before(Seq32(self.ts_recent))
     }
 

@@ -16,3 +16,4 @@ mod recovery;
 mod sack;
 mod script;
 mod timers;
+mod timestamps;

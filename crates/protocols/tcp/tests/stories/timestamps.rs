@@ -1,0 +1,35 @@
+//! Timestamps of the peer: which one is refused, and which one is echoed (RFC 7323).
+
+use crate::script::{ACK, IRS, SEG, Script, config};
+use fairwave_tcp::{Config, Segment, Virtual};
+use fairwave_units::Duration;
+use fairwave_wire::tcp::{Header, Timestamps};
+
+/// RFC 7323 section 5.5: a clock with a tick of 1 us passes half its circle in 36 minutes. From
+/// then on a later timestamp compares as older, so the remembered one must be void.
+#[test]
+fn the_timestamp_of_a_fast_clock_is_void_early() {
+    let timestamp_tick = Duration::from_micros(1);
+    let mut script =
+        Script::established(Config { timestamps: true, timestamp_tick, ..config() }, "newreno");
+    data(&mut script, 0, 1_000);
+    script.after(30 * 60_000);
+    data(&mut script, 1, 999);
+    assert_eq!(script.end.stats().bytes_ready, u64::from(SEG), "half an hour is no idleness");
+    script.after(10 * 60_000);
+    data(&mut script, 1, 2_400_001_000);
+    assert_eq!(script.end.stats().bytes_ready, u64::from(2 * SEG));
+}
+
+/// A segment of the peer with this timestamp.
+fn header(script: &Script, offset: u32, value: u32) -> Header {
+    let mut header = script.header(ACK);
+    header.seq = IRS + 1 + offset;
+    header.options.timestamps = Some(Timestamps { value, echo: 0 });
+    header
+}
+
+/// Data segment `n` of the peer arrives with this timestamp; what leaves.
+fn data(script: &mut Script, n: u32, value: u32) -> Vec<Segment<Virtual>> {
+    script.arrive(header(script, n * SEG, value), SEG)
+}
