@@ -26,7 +26,11 @@ impl<P: Payload> Connection<P> {
         }
         let flags = segment.header.flags;
         let start = self.rx_offset(segment.header.seq);
-        if !self.timestamps_pass(now, &segment.header) || !self.is_acceptable(start, &segment) {
+        let timestamps_pass = self.timestamps_pass(now, &segment.header);
+        if !timestamps_pass || !self.is_acceptable(start, &segment) {
+            if timestamps_pass {
+                self.note_copy(now, start, &segment);
+            }
             self.rx.note_outside(start, segment.payload.len() + u32::from(flags.fin));
             self.on_unacceptable(now, &segment.header);
         } else if flags.rst {
@@ -84,6 +88,27 @@ impl<P: Payload> Connection<P> {
         start == next || inside(start) || (len > 0 && inside(start + len - 1))
     }
 
+    /// Echoes the timestamp of a copy of the data acknowledged last, as Linux does: `tcp_sequence`
+    /// passes a segment that does not end before the last ACK sent, and `tcp_replace_ts_recent`
+    /// takes its timestamp. RFC 7323 section 5.3 rejects what lies outside the window (R2) before
+    /// it looks at the timestamp (R3).
+    fn note_copy(&mut self, now: Instant, start: i64, segment: &Segment<P>) {
+        let (flags, options) = (segment.header.flags, &segment.header.options);
+        let end = start + i64::from(segment.payload.len()) + i64::from(flags.fin);
+        let is_data = end > start && flags.ack && !flags.syn && !flags.rst;
+        // As for other segments, a forged ACK field must not move the timestamp that PAWS uses.
+        if !is_data || self.ack_offset(&segment.header).is_none() {
+            return;
+        }
+        // The ACK of the original was lost, or is late. With the original's timestamp in the answer
+        // to the copy, the peer's timeout would be part of its round-trip sample, and with each
+        // lost ACK its next timeout would be longer. Data whose ACK is still delayed keep the
+        // original's, unlike in Linux: the peer's timeout must cover the delay.
+        if let Some(timestamps) = options.timestamps.filter(|_| self.agreed.timestamps) {
+            self.rx.note_copy_timestamp(now, timestamps.value, start, end);
+        }
+    }
+
     fn on_unacceptable(&mut self, now: Instant, header: &Header) {
         if header.flags.rst {
             return;
@@ -119,28 +144,33 @@ impl<P: Payload> Connection<P> {
         }
     }
 
+    /// Offset of the ACK field; `None` if it is too old, or beyond what was sent (RFC 5961 section
+    /// 5.2).
+    fn ack_offset(&self, header: &Header) -> Option<i64> {
+        let una = self.tx.una();
+        let ack = una as i64 + i64::from(header.ack.distance(self.tx_seq(una)) as i32);
+        let oldest = una as i64 - i64::from(self.tx.max_window());
+        (oldest <= ack && ack <= self.tx.next() as i64).then_some(ack)
+    }
+
     /// Takes the ACK field; false if the segment must be dropped.
     fn on_acknowledgement(&mut self, now: Instant, start: i64, segment: &Segment<P>) -> bool {
         let header = &segment.header;
-        let una = self.tx.una();
-        let ack = una as i64 + i64::from(header.ack.distance(self.tx_seq(una)) as i32);
         if self.state == State::SynReceived {
-            if ack != 0 {
+            if header.ack != self.tx_seq(0) {
                 self.refuse(segment);
                 return false;
             }
             self.establish(now, header);
         }
-        // RFC 5961 section 5.2.
-        let oldest = una as i64 - i64::from(self.tx.max_window());
-        if ack > self.tx.next() as i64 || ack < oldest {
+        let Some(ack) = self.ack_offset(header) else {
             self.challenge(now);
             return false;
-        }
+        };
         if let Some(timestamps) = header.options.timestamps.filter(|_| self.agreed.timestamps) {
             self.rx.note_timestamp(now, timestamps.value, start);
         }
-        if ack >= una as i64 {
+        if ack >= self.tx.una() as i64 {
             self.on_current_ack(now, ack as u64, segment);
         }
         self.state != State::Closed

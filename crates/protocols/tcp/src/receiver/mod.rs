@@ -213,6 +213,14 @@ impl<P: Payload> Receiver<P> {
         }
     }
 
+    /// Remembers the timestamp of received data that arrived again, `start..end`, if the last ACK
+    /// sent ended there.
+    pub(crate) fn note_copy_timestamp(&mut self, now: Instant, value: u32, start: i64, end: i64) {
+        if end == self.acked as i64 {
+            self.note_timestamp(now, value, start);
+        }
+    }
+
     /// TSecr for the next segment.
     pub(crate) fn ts_recent(&self) -> u32 {
         self.ts_recent

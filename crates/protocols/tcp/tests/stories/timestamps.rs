@@ -21,6 +21,27 @@ fn the_timestamp_of_a_fast_clock_is_void_early() {
     assert_eq!(script.end.stats().bytes_ready, u64::from(2 * SEG));
 }
 
+/// Linux, `tcp_sequence` and `tcp_replace_ts_recent`: the answer to a copy whose original's ACK was
+/// lost echoes the copy, so that the peer's sample spans one round trip.
+#[test]
+fn the_answer_to_a_copy_of_the_last_data_echoes_the_copy() {
+    let mut script = Script::established(Config { timestamps: true, ..config() }, "newreno");
+    assert!(data(&mut script, 0, 100).is_empty());
+    // The ACK is still delayed: the original's timestamp counts.
+    assert_eq!(echo(&data(&mut script, 0, 150)), 100);
+    script.after(1_000);
+    assert_eq!(echo(&data(&mut script, 0, 1_100)), 1_100);
+    // An older copy, one with an ACK of data never sent, and one from before.
+    let next = [data(&mut script, 1, 1_200), data(&mut script, 2, 1_210)].concat();
+    assert_eq!(echo(&next), 1_200);
+    assert_eq!(echo(&data(&mut script, 1, 2_000)), 1_200, "2 was acknowledged last");
+    let mut forged = header(&script, 2 * SEG, 2_000);
+    forged.ack = forged.ack + 10 * SEG;
+    assert_eq!(echo(&script.arrive(forged, SEG)), 1_200);
+    assert_eq!(echo(&data(&mut script, 2, 1_199)), 1_200);
+    assert_eq!(echo(&data(&mut script, 2, 2_000)), 2_000);
+}
+
 /// A segment of the peer with this timestamp.
 fn header(script: &Script, offset: u32, value: u32) -> Header {
     let mut header = script.header(ACK);
@@ -32,4 +53,10 @@ fn header(script: &Script, offset: u32, value: u32) -> Header {
 /// Data segment `n` of the peer arrives with this timestamp; what leaves.
 fn data(script: &mut Script, n: u32, value: u32) -> Vec<Segment<Virtual>> {
     script.arrive(header(script, n * SEG, value), SEG)
+}
+
+/// The timestamp that the only segment echoes.
+fn echo(sent: &[Segment<Virtual>]) -> u32 {
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    sent[0].header.options.timestamps.expect("timestamps were agreed on").echo
 }
