@@ -195,15 +195,19 @@ impl<P: Payload> Sender<P> {
         let echo = ack.echo.map(|(value, _)| value);
         let covered = self.board.acknowledge(ack.una, echo, arrivals);
         event.covers_retransmission = covered.retransmission;
-        event.echo_gap = covered.echoed.map(|(gap, _)| gap);
-        // Karn: without timestamps, the ACK of a retransmitted segment is of no known copy.
+        event.echo_gap = covered.echo_gap;
         event.rtt = match ack.echo {
-            Some((_, age)) => Some(covered.echoed.map_or(age, |(_, sent)| now.since(sent))),
+            Some(_) => covered.echo_sent.map(|sent| now.since(sent)),
+            // Karn: without timestamps, the ACK of a retransmitted segment is of no known copy.
             None if covered.retransmission => None,
             None => covered.last_sent.map(|sent| now.since(sent)),
         };
-        if let Some(rtt) = event.rtt {
-            self.timing.sample(rtt);
+        match (event.rtt, ack.echo) {
+            (Some(rtt), _) => self.timing.sample(rtt),
+            // The original arrived after it was retransmitted: its departure is no longer known,
+            // but only the tick in which that lay.
+            (None, Some((_, age))) => self.timing.sample_echo(now, age),
+            (None, None) => {}
         }
         event.acked = self.buffer.acknowledge(ack.una);
         event.una = ack.una;

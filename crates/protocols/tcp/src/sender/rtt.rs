@@ -7,7 +7,7 @@ use fairwave_units::{Duration, Instant};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
     srtt: Option<Duration>,
-    /// The smallest sample so far.
+    /// The smallest exact sample so far.
     least: Option<Duration>,
     rttvar: Duration,
     /// RTO before back-off and bounds.
@@ -18,7 +18,10 @@ pub(crate) struct RttEstimator {
     /// Minimum of the term 4 RTTVAR.
     min_spread: Duration,
     max: Duration,
+    /// Tick of the timers.
     tick: Duration,
+    /// Tick of the clock behind timestamps.
+    timestamp_tick: Duration,
 }
 
 impl RttEstimator {
@@ -37,12 +40,30 @@ impl RttEstimator {
             .max(config.timer_tick),
             max: config.max_rto,
             tick: config.timer_tick,
+            timestamp_tick: config.timestamp_tick,
         }
     }
 
     /// Takes a sample, (2.2) or (2.3), and ends back-off.
     pub(crate) fn sample(&mut self, rtt: Duration) {
         let rtt = rtt.in_ticks(self.tick);
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        self.smooth(rtt);
+    }
+
+    /// Takes the `age` of an echoed timestamp as a sample for the timeout: the difference of two
+    /// clock values, each of which is rounded down.
+    ///
+    /// The difference may be a tick less than the round-trip time, even zero. The time since that
+    /// tick began is not less. It is no measurement of the path, and leaves [`Self::least`] alone.
+    pub(crate) fn sample_echo(&mut self, now: Instant, age: Duration) {
+        let tick = self.timestamp_tick.as_nanos().max(1);
+        let since_tick = Duration::from_nanos(now.as_nanos() % tick);
+        self.smooth((age + since_tick).in_ticks(self.tick));
+    }
+
+    /// Updates the smoothed values and the timeout.
+    fn smooth(&mut self, rtt: Duration) {
         let srtt = match self.srtt {
             None => {
                 self.rttvar = rtt / 2;
@@ -55,8 +76,6 @@ impl RttEstimator {
             }
         };
         self.srtt = Some(srtt);
-        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
-        debug_assert!(self.least <= self.srtt, "a mean below the least sample");
         self.base = srtt + (self.rttvar * 4).max(self.min_spread);
         // An ACK of new data alone does not end back-off. Without timestamps the ACK of a
         // retransmission gives no sample (section 3), so that a path that has become slower than
@@ -77,7 +96,7 @@ impl RttEstimator {
         }
     }
 
-    /// The smallest sample so far.
+    /// The smallest exact sample so far.
     pub(crate) fn least(&self) -> Option<Duration> {
         self.least
     }
@@ -144,6 +163,18 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_secs(60));
         rtt.sample(MS(10));
         assert_eq!(rtt.rto(), Duration::from_secs(1));
+    }
+
+    /// At 119 ms a clock with ticks of 10 ms shows 11. What left at 101 ms is one tick old by that
+    /// clock, and 18 ms in truth; the tick in which it left began 19 ms ago.
+    #[test]
+    fn the_age_of_a_timestamp_is_rounded_up_and_no_minimum() {
+        let config = Config { timestamp_tick: MS(10), min_rto: MS(1), ..Config::default() };
+        let mut rtt = RttEstimator::new(&config);
+        rtt.sample_echo(Instant::ZERO + MS(119), MS(10));
+        assert_eq!((rtt.srtt(), rtt.least()), (Some(MS(19)), None));
+        rtt.sample(MS(35));
+        assert_eq!((rtt.srtt(), rtt.least()), (Some(MS(21)), Some(MS(35))));
     }
 
     /// 260 ms are a tick of 500 ms: 500 + 4 * 250 ms, which expires on a tick, as a path of TCP

@@ -24,6 +24,8 @@ pub(crate) struct Record {
     counted: bool,
     /// It was sent more than once.
     retransmitted: bool,
+    /// It was sent more than once with this timestamp: within one tick of the clock.
+    ambiguous: bool,
     sacked: bool,
     /// Believed lost: not counted in the pipe as first sent.
     lost: bool,
@@ -73,8 +75,10 @@ pub(crate) struct Covered {
     pub(crate) retransmission: bool,
     /// Time at which the last segment that is wholly covered left.
     pub(crate) last_sent: Option<Instant>,
-    /// Bytes up to the first segment with the echoed timestamp, and when that one left.
-    pub(crate) echoed: Option<(u32, Instant)>,
+    /// Bytes up to the first segment with the echoed timestamp.
+    pub(crate) echo_gap: Option<u32>,
+    /// Time at which that segment left; `None` if it left twice with that timestamp.
+    pub(crate) echo_sent: Option<Instant>,
 }
 
 /// The records of all outstanding segments, contiguous and in order.
@@ -202,6 +206,7 @@ impl Scoreboard {
             departure: left.departure,
             counted: false,
             retransmitted: false,
+            ambiguous: false,
             sacked: false,
             lost: false,
             resent: false,
@@ -221,6 +226,7 @@ impl Scoreboard {
         let sent = self.number(now);
         let Some(record) = self.records.get_mut(index) else { return };
         record.sent = sent;
+        record.ambiguous = record.timestamp == left.timestamp;
         record.timestamp = left.timestamp;
         record.departure = left.departure;
         record.retransmitted = true;
@@ -252,8 +258,9 @@ impl Scoreboard {
         let old = self.records.front().map_or(una, |r| r.start);
         while let Some(record) = self.records.front_mut().filter(|r| r.start < una) {
             covered.retransmission |= record.retransmitted;
-            if covered.echoed.is_none() && echo == Some(record.timestamp) {
-                covered.echoed = Some(((record.start - old) as u32, record.sent.at));
+            if covered.echo_gap.is_none() && echo == Some(record.timestamp) {
+                covered.echo_gap = Some((record.start - old) as u32);
+                covered.echo_sent = (!record.ambiguous).then_some(record.sent.at);
             }
             let weight = record.weight();
             if record.end() > una {

@@ -40,6 +40,11 @@ impl Timing {
         self.rtt.sample(rtt);
     }
 
+    /// Takes the age of an echoed timestamp, in whole ticks, where the departure is not known.
+    pub(super) fn sample_echo(&mut self, now: Instant, age: Duration) {
+        self.rtt.sample_echo(now, age);
+    }
+
     /// Ends back-off; before the first sample the timeout becomes at least `floor`.
     pub(super) fn restart_rtt(&mut self, floor: Duration) {
         self.rtt.restart(floor);

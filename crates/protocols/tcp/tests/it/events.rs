@@ -91,6 +91,28 @@ fn losses_are_counted_without_sack() {
     assert_eq!(lost, [1_000, 1_000]);
 }
 
+/// The head is retransmitted needlessly, and its original's ACK arrives. In the same tick of the
+/// clock, the echo may be of either copy; in the next one, the difference of clock values is a tick,
+/// but the round trip was longer.
+#[test]
+fn an_original_that_was_retransmitted_gives_no_sample() {
+    let timestamp_tick = Duration::from_millis(10);
+    for (again, acked) in [(105, 109), (112, 119)] {
+        let config = Config { timestamps: true, timestamp_tick, ..Config::default() };
+        let (mut sender, reported) = connected_with(config);
+        sender.handle(at(101), Input::Write(Virtual(20 * SEG)));
+        let sent = drain(&mut sender, at(101));
+        assert_eq!(sent[0].header.options.timestamps.unwrap().value, 10);
+        for _ in 0..3 {
+            sender.handle(at(again), ack(0, 10, 5));
+        }
+        assert_eq!(drain(&mut sender, at(again))[0].header.seq, sent[0].header.seq);
+        sender.handle(at(acked), ack(1, 10, 5));
+        let event = reported.lock().unwrap().acks.pop().unwrap();
+        assert_eq!((event.acked, event.rtt), (SEG, None), "at {acked} ms");
+    }
+}
+
 /// An application that writes little is not limited by the window (RFC 7661).
 #[test]
 fn an_idle_application_is_not_limited_by_the_window() {
@@ -164,10 +186,13 @@ fn drain(end: &mut Connection<Virtual>, now: Instant) -> Vec<Segment<Virtual>> {
 }
 
 fn connected(timestamps: bool) -> (Connection<Virtual>, Arc<Mutex<Told>>) {
+    connected_with(Config { timestamps, ..Config::default() })
+}
+
+fn connected_with(config: Config) -> (Connection<Virtual>, Arc<Mutex<Told>>) {
     let reported = Arc::new(Mutex::new(Told::default()));
     let shared = reported.clone();
-    let config =
-        Config { mss: 1000, timestamps, sack: false, window_scaling: false, ..Config::default() };
+    let config = Config { mss: 1000, sack: false, window_scaling: false, ..config };
     let build = Box::new(move |initial: fairwave_cc::Initial| {
         Box::new(Recorder { reported: shared, mss: initial.mss }) as Box<dyn Controller>
     });
