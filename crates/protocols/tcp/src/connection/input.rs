@@ -7,8 +7,9 @@ use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::tcp::{Header, SackBlocks};
 
-/// Time for which a limit of challenge ACKs counts (RFC 5961 section 7).
-const CHALLENGE_PERIOD: Duration = Duration::from_secs(5);
+/// Maximum number of answers in five seconds to unacceptable segments without data, SYN or FIN: as
+/// many as in Linux, where 500 ms lie between two (`tcp_invalid_ratelimit`).
+const ANSWERS: u32 = 10;
 
 impl<P: Payload> Connection<P> {
     pub(super) fn on_segment(&mut self, now: Instant, segment: Segment<P>) {
@@ -32,7 +33,7 @@ impl<P: Payload> Connection<P> {
                 self.note_copy(now, start, &segment);
             }
             self.rx.note_outside(start, segment.payload.len() + u32::from(flags.fin));
-            self.on_unacceptable(now, &segment.header);
+            self.on_unacceptable(now, &segment);
         } else if flags.rst {
             self.on_reset(now, start);
         } else if flags.syn {
@@ -109,12 +110,21 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    fn on_unacceptable(&mut self, now: Instant, header: &Header) {
-        if header.flags.rst {
+    fn on_unacceptable(&mut self, now: Instant, segment: &Segment<P>) {
+        let flags = segment.header.flags;
+        if flags.rst {
             return;
         }
-        self.rx.ack_now();
-        if self.state == State::TimeWait && header.flags.fin {
+        // The peer may find the answer unacceptable too, and answer it: two ends that refuse each
+        // other's ACKs would never stop (Linux, tcp_oow_rate_limited). The same limit holds one
+        // below RCV.NXT, where keep-alives and probes of a closed window lie: a single byte that
+        // both ends miss brings their ACKs there. Such probes come more rarely than it allows. Its
+        // count is not that of challenges, which an attacker can use up.
+        let takes_numbers = !segment.payload.is_empty() || flags.syn || flags.fin;
+        if takes_numbers || self.answers.admit(now, ANSWERS) {
+            self.rx.ack_now();
+        }
+        if self.state == State::TimeWait && flags.fin {
             self.time_wait = Some(now + self.config.time_wait);
         }
     }
@@ -122,13 +132,8 @@ impl<P: Payload> Connection<P> {
     /// Answers segments that a blind attacker may have sent, but not without end (RFC 5961 section
     /// 7): the limit holds for five seconds from the first challenge on.
     fn challenge(&mut self, now: Instant) {
-        let (since, sent) = match self.challenges {
-            Some((since, sent)) if now.since(since) < CHALLENGE_PERIOD => (since, sent),
-            _ => (now, 0),
-        };
-        if sent < self.config.challenge_acks {
+        if self.challenges.admit(now, self.config.challenge_acks) {
             self.rx.ack_now();
-            self.challenges = Some((since, sent + 1));
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod handshake;
 mod input;
+mod limit;
 mod machine;
 mod output;
 
@@ -14,6 +15,7 @@ use fairwave_cc::{Controller, Initial};
 use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::tcp::Header;
+use limit::AckLimit;
 use std::collections::VecDeque;
 
 /// Makes the congestion controller once the handshake has settled the segment size.
@@ -208,8 +210,9 @@ pub struct Connection<P: Payload> {
     reply: Option<Header>,
     close_requested: bool,
     used: bool,
-    /// Since when challenge ACKs are counted, and how many there were.
-    challenges: Option<(Instant, u32)>,
+    challenges: AckLimit,
+    /// Limit of the answers to unacceptable segments without data.
+    answers: AckLimit,
     time_wait: Option<Instant>,
     pace: Option<Instant>,
     events: VecDeque<Event>,
@@ -237,7 +240,8 @@ impl<P: Payload> Connection<P> {
             reply: None,
             close_requested: false,
             used: false,
-            challenges: None,
+            challenges: AckLimit::default(),
+            answers: AckLimit::default(),
             time_wait: None,
             pace: None,
             events: VecDeque::new(),

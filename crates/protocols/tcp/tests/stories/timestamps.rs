@@ -42,6 +42,40 @@ fn the_answer_to_a_copy_of_the_last_data_echoes_the_copy() {
     assert_eq!(echo(&data(&mut script, 2, 2_000)), 2_000);
 }
 
+/// Linux, `tcp_oow_rate_limited`: ACKs that are refused may themselves be answers to ours. Data is
+/// always answered.
+#[test]
+fn answers_to_refused_acks_are_limited() {
+    let mut script = Script::established(Config { timestamps: true, ..config() }, "newreno");
+    data(&mut script, 0, 5_000);
+    script.after(1_000);
+    let mut answers = 0;
+    for _ in 0..100 {
+        script.after(10);
+        answers += script.arrive(header(&script, SEG, 4_000), 0).len();
+    }
+    assert_eq!(answers, 10);
+    assert_eq!(data(&mut script, 1, 4_000).len(), 1);
+    script.after(5_000);
+    assert_eq!(script.arrive(header(&script, SEG, 4_000), 0).len(), 1);
+}
+
+/// Keep-alives and probes of a closed window, as Linux sends them: no data, and one below RCV.NXT.
+#[test]
+fn probes_without_data_are_answered() {
+    let config = Config { timestamps: true, receive_buffer: SEG, ..config() };
+    let mut script = Script::established(config, "newreno");
+    data(&mut script, 0, 1_000);
+    script.after(1_000);
+    // A probe timer that backs off from 200 ms, then keep-alives at one each second.
+    let waits = (0..8).map(|n| 200 << n).chain([1_000; 60]);
+    for (n, wait) in waits.enumerate() {
+        script.after(wait);
+        let sent = script.arrive(header(&script, SEG - 1, 1_001 + n as u32), 0);
+        assert_eq!((sent.len(), sent[0].header.window), (1, 0), "probe {n}");
+    }
+}
+
 /// A segment of the peer with this timestamp.
 fn header(script: &Script, offset: u32, value: u32) -> Header {
     let mut header = script.header(ACK);
