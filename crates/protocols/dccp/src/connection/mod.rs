@@ -337,17 +337,6 @@ impl<P: Payload> Connection<P> {
         self.numbers.gsr
     }
 
-    /// States a new value of this end's Ack Ratio (RFC 4340 section 11.3).
-    pub fn state_ack_ratio(&mut self, ratio: u16) {
-        self.features.state(Feature::AckRatio, ratio.into());
-    }
-
-    /// Asks for another congestion control of the data that `side` sends, best first.
-    pub fn ask_ccid(&mut self, side: Side, ccids: &[Ccid]) {
-        let list: Vec<u8> = ccids.iter().map(|ccid| ccid.0).collect();
-        self.features.negotiate(side, Feature::Ccid, &list, false);
-    }
-
     /// Smoothed round-trip time as the sender has it.
     fn rtt(&self) -> Option<Duration> {
         self.tx.as_ref().and_then(|tx| tx.stats().rtt)

@@ -16,14 +16,6 @@ pub fn throughput(s: f64, r: f64, p: f64) -> f64 {
     s / (r * f(p))
 }
 
-/// The same with any `b`, the packets a TCP receiver acknowledges at once, and any `t_rto`,
-/// its retransmission timeout in seconds.
-pub fn throughput_general(s: f64, r: f64, p: f64, b: f64, t_rto: f64) -> f64 {
-    let round = r * (2.0 * b * p / 3.0).sqrt();
-    let timeouts = t_rto * 3.0 * (3.0 * b * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
-    s / (round + timeouts)
-}
-
 /// f(p) of X = s / (R f(p)): b = 1, t_RTO = 4 R.
 fn f(p: f64) -> f64 {
     (2.0 * p / 3.0).sqrt() + 12.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p)
