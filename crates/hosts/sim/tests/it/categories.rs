@@ -1,6 +1,5 @@
 //! Saturating sources of several access categories at one radio.
 
-#[allow(dead_code, reason = "every test file uses a part of it")]
 use crate::common::{AP, flow, world};
 use fairwave_dot11::{AccessCategory, Edca, Standard};
 use fairwave_sim::run;

@@ -1,7 +1,6 @@
 //! A varying channel in a whole world: losses under fading and bursts, rates on a walk,
 //! handovers.
 
-#[allow(dead_code, reason = "every test file uses a part of it")]
 use crate::common::{AP, flow, server, world};
 use fairwave_dot11::{Phy, Standard, noise, rate_control, success};
 use fairwave_queue::{Limit, Spec};

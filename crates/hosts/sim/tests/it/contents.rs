@@ -1,7 +1,6 @@
 //! What packets carry is made for who sees packets, and changes nothing of the run.
 
 use crate::ways::{HOST, SERVER, bottlenecks, gateway};
-#[allow(dead_code, reason = "every test file uses a part of it")]
 use fairwave_shake::Profile;
 use fairwave_sim::run;
 use fairwave_sim::world::{

@@ -1,6 +1,5 @@
 //! Hosts wired behind a station: it forwards for them in both directions, and is one contender.
 
-#[allow(dead_code, reason = "every test file uses a part of it")]
 use crate::common::{AP, flow, tcp, world};
 use fairwave_dot11::{AccessCategory, Edca, Standard};
 use fairwave_queue::Limit;

@@ -1,6 +1,5 @@
 //! Flows over DCCP: what arrives, what the send queue refuses, and what a handover tells.
 
-#[allow(dead_code, reason = "every test file uses a part of it")]
 use crate::common::{AP, flow, world};
 use fairwave_dot11::{Phy, Standard};
 use fairwave_queue::Limit;

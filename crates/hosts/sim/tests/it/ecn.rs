@@ -1,6 +1,5 @@
 //! Congestion marks from end to end: a queue that marks, and ends that answer.
 
-#[allow(dead_code, reason = "every test file uses its own part of these helpers")]
 use crate::common::{AP, flow, server, tcp, world};
 use fairwave_dot11::Standard;
 use fairwave_queue::{FairConfig, Limit, Spec};

@@ -1,9 +1,6 @@
 //! Handovers at awkward moments: long absences, and access points that keep a queue full.
 
-#[allow(dead_code, reason = "every test file uses a part of it")]
-use crate::common;
-
-use crate::common::{AP, flow, world};
+use crate::common::{self, AP, flow, world};
 use crate::outside::{simulation, taken};
 use fairwave_dot11::{AccessCategory, Edca, Phy, Standard};
 use fairwave_queue::{Limit, Spec, Weight, WfqConfig};

@@ -1,6 +1,5 @@
 //! Schedulers that pass over hosts in a fade, told of it by what an access point knows.
 
-#[allow(dead_code, reason = "every test file uses a part of it")]
 use crate::common::{AP, flow, server, world};
 use fairwave_dot11::{Interpolation, Standard};
 use fairwave_queue::{ALL, Limit};

@@ -2,7 +2,6 @@
 //! slowest share, and what was written arrives once, whatever the links do.
 
 use crate::ways::{HOST, bottlenecks, gateway};
-#[allow(dead_code, reason = "every test file uses a part of it")]
 use fairwave_queue::Limit;
 use fairwave_sim::world::{Loss, MultiTcpFlow, MultiTcpPath, Split, TcpFlow, Traffic, World};
 use fairwave_sim::{Error, FlowOutcome, Outcome, run};

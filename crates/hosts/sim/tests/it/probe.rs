@@ -1,6 +1,5 @@
 //! The buffer probe against known queues of the simulator.
 
-#[allow(dead_code, reason = "other tests use the rest")]
 use crate::common::{self, AP, flow, server, world};
 use fairwave_dot11::{Aggregation, Edca, Phy, Standard};
 use fairwave_queue::{AirtimeConfig, FairConfig, Limit as Bound, PieConfig, Spec};

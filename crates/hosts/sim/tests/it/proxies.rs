@@ -1,6 +1,5 @@
 //! Flows that pass a proxy: what arrives, what is seen, and where a proxy may be.
 
-#[allow(dead_code, reason = "every test file uses a part of it")]
 use crate::common::{flow, tcp};
 use fairwave_cc::TcpAvConfig;
 use fairwave_queue::Limit;

@@ -1,6 +1,5 @@
 //! Real-time media through a whole world: alone, beside TCP, over a handover.
 
-#[allow(dead_code, reason = "every test file uses a part of it")]
 use crate::common::{AP, cell, flow, server, tcp, world};
 use fairwave_dot11::Standard;
 use fairwave_queue::Limit;

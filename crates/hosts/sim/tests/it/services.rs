@@ -1,9 +1,6 @@
 //! What access points agree with their stations: weights and curves, in a whole world.
 
-#[allow(dead_code, reason = "every test file uses a part of it")]
-use crate::common;
-
-use crate::common::{AP, flow, server, tcp, world};
+use crate::common::{self, AP, flow, server, tcp, world};
 use fairwave_dot11::{AccessCategory, Aggregation, Edca, Phy, Standard};
 use fairwave_queue::{ALL, HfscConfig, Limit, ServiceCurve, SocpsConfig, Spec, Weight};
 use fairwave_sim::run;

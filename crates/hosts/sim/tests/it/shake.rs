@@ -3,7 +3,6 @@
 
 use crate::common;
 use crate::ways::{HOST, SERVER, bottlenecks, gateway};
-#[allow(dead_code, reason = "every test file uses a part of it")]
 use fairwave_dot11::Standard;
 use fairwave_queue::Limit;
 use fairwave_shake::Profile;

@@ -1,6 +1,5 @@
 //! Strength of Connection in a whole world: what is reported, by which frames, and what follows.
 
-#[allow(dead_code, reason = "every test file uses a part of it")]
 use crate::common::{AP, flow, server, world};
 use fairwave_dot11::{AccessCategory, Edca, Interpolation, Standard};
 use fairwave_queue::{ALL, HfscConfig, Limit, SocpsConfig, Spec};

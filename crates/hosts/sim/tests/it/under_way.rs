@@ -1,10 +1,7 @@
 //! What flows carry beside lengths is there when a packet arrives: however many are under way, and
 //! whatever the network does to the others.
 
-#[allow(dead_code, reason = "every test file uses a part of it")]
-use crate::common;
-
-use crate::common::{AP, flow, server, world};
+use crate::common::{self, AP, flow, server, world};
 use fairwave_dot11::channel::ErrorModel;
 use fairwave_dot11::{Phy, Standard};
 use fairwave_queue::Limit;

@@ -1,6 +1,5 @@
 //! What viewers see of flows, through a whole world.
 
-#[allow(dead_code, reason = "every test file uses a part of it")]
 use crate::common::{AP, flow, server, tcp, world};
 use fairwave_dot11::Standard;
 use fairwave_queue::Limit;
