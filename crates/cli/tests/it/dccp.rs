@@ -87,9 +87,11 @@ fn a_host_where_nobody_listens_is_recognised() {
         ip -n there address add 10.79.0.2/24 dev x1; ip -n there address add fd79::2/64 dev x1 nodad
         ip -n there link set x1 up
         for to in 10.79.0.2 fd79::2; do
-            ! "$F" dccp send $to --for 1s > out 2> err
+            if "$F" dccp send $to --for 1s > out 2> err; then echo "to $to: 0" >&2; exit 1; fi
             grep -q 'does not speak DCCP\|No Connection' err || { cat err >&2; exit 1; }
-            ! "$F" dccp send $to --udp --for 1s > out 2> err
+            if "$F" dccp send $to --udp --for 1s > out 2> err; then
+                echo "to $to over UDP: 0" >&2; exit 1
+            fi
             grep -q 'no program listens at UDP port 6511' err || { cat err >&2; exit 1; }
         done"#;
     let _ = inside(place.path(), script);
