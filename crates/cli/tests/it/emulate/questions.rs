@@ -174,8 +174,10 @@ fn of_a_gigabit() -> Option<f64> {
 #[test]
 fn a_gigabit_is_carried_or_refused() {
     if machine_can() {
-        // On a busy machine the emulator can be in time and the sender late.
-        assert!(of_a_gigabit().is_none_or(|rate| rate > 0.0));
+        // On a busy machine the emulator can be in time and the sender late, but hardly so late
+        // that it sends a hundredth.
+        let rate = of_a_gigabit();
+        assert!(rate.is_none_or(|rate| rate > 1e7), "a valid run carried {rate:?}");
     }
 }
 

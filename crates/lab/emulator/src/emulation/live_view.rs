@@ -177,6 +177,12 @@ mod tests {
     #[test]
     fn a_run_without_anything_has_a_screen() {
         let nothing = State::default();
-        live_table::on_terminal(&between(&nothing, &nothing), 20, 2);
+        let table = between(&nothing, &nothing);
+        let screen = live_table::on_terminal(&table, 84, 8);
+        for word in HEADS.into_iter().chain(["0.0 s", "programs running: 0"]) {
+            assert!(screen.contains(word), "{word}: {screen}");
+        }
+        let small = live_table::on_terminal(&table, 20, 2);
+        assert!(small.contains("0.0 s"), "{small}");
     }
 }

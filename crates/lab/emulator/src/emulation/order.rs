@@ -124,10 +124,15 @@ mod tests {
 
     #[test]
     fn what_is_no_order_is_refused_with_its_text() {
-        for text in ["iperf3", "=true", "sta= ", "sta@now=true"] {
-            let error = text.parse::<Order>().expect_err(text);
-            assert!(error.contains(text) || error.contains("now"), "{error}");
+        for (text, why) in [
+            ("iperf3", "\"iperf3\" names no node; write NODE=COMMAND"),
+            ("=true", "\"=true\": write NODE=COMMAND"),
+            ("sta= ", "\"sta= \": write NODE=COMMAND"),
+        ] {
+            assert_eq!(text.parse::<Order>().expect_err(text), why);
         }
+        let error = "sta@now=true".parse::<Order>().expect_err("`now` is no duration");
+        assert!(error.starts_with("\"now\": "), "{error}");
         assert!("server".parse::<Uplink>().is_err());
         assert!("server=eth0".parse::<Uplink>().is_ok());
     }
