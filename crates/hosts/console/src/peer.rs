@@ -75,6 +75,17 @@ impl Secret {
     }
 }
 
+/// Version of IP to use; either one by default.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Family {
+    /// Speak IPv4 only
+    #[arg(short = '4', conflicts_with = "six")]
+    four: bool,
+    /// Speak IPv6 only
+    #[arg(short = '6')]
+    six: bool,
+}
+
 /// Options of a command `pair`.
 #[derive(Args, Debug)]
 pub struct Pair {
@@ -166,11 +177,11 @@ pub fn options(address: SocketAddr, usual: u16, code: Option<&str>) -> (String, 
     (port, code.map_or("--key FILE".to_owned(), |code| format!("--pairing {code}")))
 }
 
-/// The first address of a host; only of IPv4 or IPv6 if requested.
+/// The first address of a host, of the requested family.
 ///
 /// # Errors
 /// If the name has no address of the family, or contains a port.
-pub fn resolve(host: &str, port: u16, is_four: bool, is_six: bool) -> Result<SocketAddr, Failure> {
+pub fn resolve(host: &str, port: u16, family: Family) -> Result<SocketAddr, Failure> {
     if let Some((name, own)) = host.rsplit_once(':')
         && own.parse::<u16>().is_ok()
         && (!name.contains(':') || name.ends_with(']'))
@@ -183,11 +194,11 @@ pub fn resolve(host: &str, port: u16, is_four: bool, is_six: bool) -> Result<Soc
     let found =
         (host, port).to_socket_addrs().map_err(|error| Failure::Run(format!("{host}: {error}")))?;
     let fits = |address: &SocketAddr| match address {
-        SocketAddr::V4(_) => !is_six,
-        SocketAddr::V6(_) => !is_four,
+        SocketAddr::V4(_) => !family.six,
+        SocketAddr::V6(_) => !family.four,
     };
     let mut fitting = found.filter(fits);
-    let family = if is_six { "IPv6" } else { "IPv4" };
+    let family = if family.six { "IPv6" } else { "IPv4" };
     fitting.next().ok_or_else(|| Failure::Run(format!("{host} has no address of {family}")))
 }
 
@@ -212,13 +223,14 @@ mod tests {
         for (host, remedy) in
             [("laptop.lan:99", "laptop.lan --port 99"), ("[::1]:99", "::1 --port 99")]
         {
-            let refused = resolve(host, 1, false, false);
+            let refused = resolve(host, 1, Family::default());
             assert!(
                 matches!(&refused, Err(Failure::Usage(why)) if why.ends_with(remedy)),
                 "{refused:?}"
             );
         }
-        assert_eq!(resolve("::1", 99, false, false).unwrap(), "[::1]:99".parse().unwrap());
+        let found = resolve("::1", 99, Family::default()).unwrap();
+        assert_eq!(found, "[::1]:99".parse().unwrap());
     }
 
     #[test]

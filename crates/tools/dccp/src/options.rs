@@ -3,6 +3,7 @@
 use crate::PORT;
 use crate::place::Place;
 use clap::Args;
+use fairwave_console::peer::Family;
 use fairwave_units::{BitRate, Duration};
 use fairwave_wire::dccp::UDP_PORT;
 use std::net::IpAddr;
@@ -84,12 +85,9 @@ pub struct Send {
     /// Options of both ends.
     #[command(flatten)]
     pub ends: Ends,
-    /// Speak IPv4 only
-    #[arg(short = '4', conflicts_with = "six")]
-    pub four: bool,
-    /// Speak IPv6 only
-    #[arg(short = '6')]
-    pub six: bool,
+    /// The version of IP.
+    #[command(flatten)]
+    pub family: Family,
     /// Congestion control: 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets)
     #[arg(long, value_name = "NUMBER", default_value_t = 3)]
     #[arg(value_parser = clap::value_parser!(u8).range(2..=4))]

@@ -12,7 +12,7 @@ use crate::tasks::{on_runtime, std_of, stopped};
 use crate::udp::{Application, Bound};
 use bytes::Bytes;
 use fairwave_console::live::{Latest, LiveSocket};
-use fairwave_console::peer::resolve;
+use fairwave_console::peer::{Family, resolve};
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_dccp::ccid::SenderStats;
 use fairwave_dccp::{Ccid, QueueLimits, WhenFull};
@@ -45,7 +45,7 @@ const TOGETHER: usize = 64;
 pub(crate) fn run(console: &dyn Console, relay: &Relay) -> Result<(), Failure> {
     let (with, application) = match (&relay.from, &relay.to) {
         (Place::Udp(at), Place::Dccp { host: Some(host), port }) => {
-            let server = resolve(host, port.unwrap_or(PORT), false, false)?;
+            let server = resolve(host, port.unwrap_or(PORT), Family::default())?;
             (Addressee::Server(server), *at)
         }
         (Place::Dccp { host, port }, Place::Udp(to)) => {

@@ -64,7 +64,7 @@ pub(crate) fn send(console: &dyn Console, send: &Send) -> Result<(), Failure> {
     if send.time.is_zero() {
         return Err(Failure::Usage("--for has to be more than 0".to_owned()));
     }
-    let server = resolve(&send.host, send.ends.port, send.four, send.six)?;
+    let server = resolve(&send.host, send.ends.port, send.family)?;
     let request = request(&send.ends, Addressee::Server(server), &[send.ccid]);
     let session = Session::new(console, &send.ends, Some(server))?;
     let stop = console.stop()?;

@@ -136,7 +136,7 @@ fn request(run: &RunFairness, key: Key) -> Result<Request, Failure> {
     }
     let own = || usual_name(&rustix::system::uname().nodename().to_string_lossy());
     Ok(Request {
-        server: resolve(&run.host, run.port, run.four, run.six)?,
+        server: resolve(&run.host, run.port, run.family)?,
         key,
         name: run.name.clone().unwrap_or_else(own),
         traffic,

@@ -4,7 +4,7 @@ use crate::log::ServerLog;
 use crate::report::{ProbeOutput, page, words};
 use crate::{Error, Loaded, PORT, Progress, Request, ServeConfig, Server, Way, measure};
 use clap::{Args, Subcommand};
-use fairwave_console::peer::{self, Secret, resolve};
+use fairwave_console::peer::{self, Family, Secret, resolve};
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_lab::results::write_file;
 use fairwave_linux::clock::Clock;
@@ -53,12 +53,9 @@ pub struct Probe {
     /// The server's UDP port
     #[arg(long, short, value_name = "PORT", default_value_t = PORT)]
     pub port: u16,
-    /// Speak IPv4 only
-    #[arg(short = '4', conflicts_with = "six")]
-    pub four: bool,
-    /// Speak IPv6 only
-    #[arg(short = '6')]
-    pub six: bool,
+    /// The version of IP.
+    #[command(flatten)]
+    pub family: Family,
     /// The secret of both ends.
     #[command(flatten)]
     pub secret: Secret,
@@ -173,7 +170,7 @@ fn run_client(
             "--packet-size is {bytes}, and has to be {min} to {max} B: the small packets have 428"
         )));
     }
-    let server = resolve(host, probe.port, probe.four, probe.six)?;
+    let server = resolve(host, probe.port, probe.family)?;
     // An error here should appear before the measurement, not after it.
     out.map_or(Ok(()), |out| create_dir_all(out).map_err(Failure::at(out)))?;
     let stop = console.stop()?;

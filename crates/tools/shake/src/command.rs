@@ -13,7 +13,7 @@ use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand};
 use fairwave_console::live::LiveSocket;
-use fairwave_console::peer::{Pair, Secret, listen, options, prefix, resolve};
+use fairwave_console::peer::{Family, Pair, Secret, listen, options, prefix, resolve};
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_linux::{allow_open_files, become_ordinary_user};
 use fairwave_shake_host::endpoint::{MAX_PATHS, Priority};
@@ -155,12 +155,9 @@ pub struct Connect {
     /// Serve the figures of the paths to Prometheus at this address, under /metrics
     #[arg(long, value_name = "ADDRESS:PORT", visible_alias = "metrics")]
     pub prometheus: Option<SocketAddr>,
-    /// Speak IPv4 only
-    #[arg(short = '4', conflicts_with = "six")]
-    pub four: bool,
-    /// Speak IPv6 only
-    #[arg(short = '6')]
-    pub six: bool,
+    /// The version of IP.
+    #[command(flatten)]
+    pub family: Family,
     /// Drop a datagram of UDP that would arrive later than this after it was sent
     #[arg(long, value_name = "DURATION", default_value = "500 ms")]
     pub deadline: Duration,
@@ -197,12 +194,9 @@ pub struct Diagnose {
     /// Measure towards the server instead of from it
     #[arg(long)]
     pub upload: bool,
-    /// Speak IPv4 only
-    #[arg(short = '4', conflicts_with = "six")]
-    pub four: bool,
-    /// Speak IPv6 only
-    #[arg(short = '6')]
-    pub six: bool,
+    /// The version of IP.
+    #[command(flatten)]
+    pub family: Family,
     /// Time for the server's first answer
     #[arg(long, value_name = "DURATION", default_value = "5 s")]
     pub timeout: Duration,
@@ -323,7 +317,7 @@ fn run_client(
     check(connect)?;
     let borrow = lenders(connect)?;
     let key = connect.secret.of_client("fairwave shake serve")?;
-    let server = resolve(&connect.host, connect.port, connect.four, connect.six)?;
+    let server = resolve(&connect.host, connect.port, connect.family)?;
     let stop = console.stop()?;
     let mut forwards = Vec::new();
     for forward in &connect.forward {
@@ -460,7 +454,7 @@ fn run_diagnosis(console: &dyn Console, options: &Diagnose) -> Result<(), Failur
     let key = options.secret.of_client("fairwave shake serve")?;
     let plan = diagnose::Plan {
         config: Config::new(Psk::of(&key)),
-        server: resolve(&options.host, options.port, options.four, options.six)?,
+        server: resolve(&options.host, options.port, options.family)?,
         via,
         time: options.time,
         timeout: options.timeout,

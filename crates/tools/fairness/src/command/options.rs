@@ -2,7 +2,7 @@
 
 use crate::PORT;
 use clap::{Args, Subcommand};
-use fairwave_console::peer::Secret;
+use fairwave_console::peer::{Family, Secret};
 use fairwave_units::{BitRate, Bytes, Duration};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -79,12 +79,9 @@ pub struct RunFairness {
     /// The server's port, TCP and UDP
     #[arg(long, short, value_name = "PORT", default_value_t = PORT)]
     pub port: u16,
-    /// Speak IPv4 only
-    #[arg(short = '4', conflicts_with = "six")]
-    pub four: bool,
-    /// Speak IPv6 only
-    #[arg(short = '6')]
-    pub six: bool,
+    /// The version of IP.
+    #[command(flatten)]
+    pub family: Family,
     /// The secret of both ends.
     #[command(flatten)]
     pub secret: Secret,
