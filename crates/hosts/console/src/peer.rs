@@ -1,6 +1,6 @@
 //! The other end of a command: its address, and the secret that both ends share.
 
-use crate::{Console, Failure};
+use crate::{Console, Failure, Listening};
 use clap::Args;
 use fairwave_linux::random::fill;
 use fairwave_wire::seal::{Key, MIN_SECRET, ShortSecret};
@@ -56,6 +56,26 @@ impl Secret {
             let remedy = "on the other host prints the code";
             Failure::Usage(format!("--pairing CODE or --key FILE is missing: `{server}` {remedy}"))
         })
+    }
+
+    /// Reports that the server `command` listens: a line of JSON, with the code if it is new, and a
+    /// `text` made of the options for the other host. These are the port if it is not the usual
+    /// one, with a blank before it, and the secret.
+    ///
+    /// # Errors
+    /// If standard output is closed or cannot be written.
+    pub fn announce(
+        &self,
+        console: &dyn Console,
+        command: &str,
+        (address, usual_port): (SocketAddr, u16),
+        code: Option<String>,
+        text: impl FnOnce(&str, &str) -> String,
+    ) -> Result<(), Failure> {
+        let (port, secret) = options(address, usual_port, code.as_deref());
+        let pairing = code.filter(|_| !self.is_given());
+        Listening { pairing, ..Listening::at(command, &[address]) }.print(console)?;
+        console.inform(&text(&port, &secret))
     }
 
     /// The key from the file or from the code.
@@ -167,16 +187,6 @@ pub fn listen<T, E>(
     }
 }
 
-/// The options for the other host: the port if it is not the `usual` one, with a blank before it,
-/// and the secret. A code that the user gave is not shown again.
-pub fn options(address: SocketAddr, usual: u16, code: Option<&str>) -> (String, String) {
-    let port = match address.port() {
-        port if port == usual => String::new(),
-        port => format!(" --port {port}"),
-    };
-    (port, code.map_or("--key FILE".to_owned(), |code| format!("--pairing {code}")))
-}
-
 /// The first address of a host, of the requested family.
 ///
 /// # Errors
@@ -212,6 +222,16 @@ pub fn prefix(text: &str) -> Result<IpNet, String> {
     text.parse::<IpNet>()
         .or_else(|_| address())
         .map_err(|_| format!("`{text}`: expected an address or a prefix, such as 192.0.2.0/24"))
+}
+
+/// The options for the other host: the port if it is not the `usual` one, with a blank before it,
+/// and the secret. A code that the user gave is not shown again.
+fn options(address: SocketAddr, usual: u16, code: Option<&str>) -> (String, String) {
+    let port = match address.port() {
+        port if port == usual => String::new(),
+        port => format!(" --port {port}"),
+    };
+    (port, code.map_or("--key FILE".to_owned(), |code| format!("--pairing {code}")))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::{
     Terms, Traffic, measure,
 };
 use fairwave_console::peer::{self, resolve};
-use fairwave_console::{Console, Failure, Listening};
+use fairwave_console::{Console, Failure};
 use fairwave_lab::report::compare::{CompareOutput, table};
 use fairwave_lab::results::write_file;
 use fairwave_linux::clock::wall_ns;
@@ -54,13 +54,13 @@ fn run_server(console: &dyn Console, serve: &ServeFairness) -> Result<(), Failur
     let open = |listen| Server::open(ServeConfig { listen, key: key.clone(), limits });
     let mut server = peer::listen(serve.listen, PORT, open).map_err(Failure::run)?;
     let address = server.address().map_err(Failure::run)?;
-    let (port, secret) = peer::options(address, PORT, code.as_deref());
-    let pairing = code.filter(|_| !serve.secret.is_given());
-    Listening { pairing, ..Listening::at("fairness serve", &[address]) }.print(console)?;
-    console.inform(&format!(
-        "Listening at {address}, TCP and UDP. On each of N stations:\n  fairwave fairness run HOST\
-         {port} --hosts N {secret}\n"
-    ))?;
+    let place = (address, PORT);
+    serve.secret.announce(console, "fairness serve", place, code, |port, secret| {
+        format!(
+            "Listening at {address}, TCP and UDP. On each of N stations:\n  fairwave fairness run \
+             HOST{port} --hosts N {secret}\n"
+        )
+    })?;
     let note = |event| {
         // The server also runs on after the reader of standard output has closed it.
         let _ = console.inform(&line(&event));

@@ -5,7 +5,7 @@ use crate::report::{ProbeOutput, page, words};
 use crate::{Error, Loaded, PORT, Progress, Request, ServeConfig, Server, Way, measure};
 use clap::{Args, Subcommand};
 use fairwave_console::peer::{self, Family, Secret, resolve};
-use fairwave_console::{Console, Failure, Listening};
+use fairwave_console::{Console, Failure};
 use fairwave_lab::results::write_file;
 use fairwave_linux::clock::Clock;
 use fairwave_units::{BitRate, Bytes, Duration};
@@ -129,12 +129,12 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     let open = |listen| Server::open(ServeConfig { listen, key: key.clone(), limits });
     let mut server = peer::listen(serve.listen, PORT, open).map_err(Failure::run)?;
     let address = server.address().map_err(Failure::run)?;
-    let (port, secret) = peer::options(address, PORT, code.as_deref());
-    let pairing = code.filter(|_| !serve.secret.is_given());
-    Listening { pairing, ..Listening::at("probe serve", &[address]) }.print(console)?;
-    console.inform(&format!(
-        "Listening at UDP {address}. On the other host:\n  fairwave probe HOST{port} {secret}\n"
-    ))?;
+    let place = (address, PORT);
+    serve.secret.announce(console, "probe serve", place, code, |port, secret| {
+        format!(
+            "Listening at UDP {address}. On the other host:\n  fairwave probe HOST{port} {secret}\n"
+        )
+    })?;
     let (clock, mut log) = (Clock::start(), ServerLog::default());
     let note = |event| {
         if let Some(line) = log.line(clock.now(), event) {

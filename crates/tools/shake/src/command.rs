@@ -13,8 +13,8 @@ use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand};
 use fairwave_console::live::LiveSocket;
-use fairwave_console::peer::{Family, Pair, Secret, listen, options, prefix, resolve};
-use fairwave_console::{Console, Failure, Listening};
+use fairwave_console::peer::{Family, Pair, Secret, listen, prefix, resolve};
+use fairwave_console::{Console, Failure};
 use fairwave_linux::{allow_open_files, become_ordinary_user};
 use fairwave_shake_host::endpoint::{MAX_PATHS, Priority};
 use fairwave_shake_host::noise::Protocol;
@@ -298,13 +298,12 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     let socket = listen(address, serve.port, open)?;
     let at = socket.address().map_err(Failure::run)?;
     become_ordinary_user(&[]).map_err(Failure::run)?;
-    let pairing = code.clone().filter(|_| !serve.secret.is_given());
-    Listening { pairing, ..Listening::at("shake serve", &[at]) }.print(console)?;
-    let (port, secret) = options(at, PORT, code.as_deref());
-    console.inform(&format!(
-        "Listening at UDP {at}. On the other host:\n  fairwave shake connect HOST{port} {secret} \
-         --via IF --via IF\n"
-    ))?;
+    serve.secret.announce(console, "shake serve", (at, PORT), code, |port, secret| {
+        format!(
+            "Listening at UDP {at}. On the other host:\n  fairwave shake connect HOST{port} \
+             {secret} --via IF --via IF\n"
+        )
+    })?;
     let config = Config::new(Psk::of(&key));
     let output = server::run(console, config, socket, &serve.allow, serve.lasts, &stop)?;
     console.show(&json!(output), &serve_words(&output))
