@@ -14,13 +14,10 @@ use fairwave_wire::tcp::{Flags, Header};
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::Ipv4Addr;
+use tempfile::TempDir;
 
-/// A directory of this test's own, empty.
-fn scratch(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("fairwave-{}-{name}", std::process::id()));
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
+fn scratch() -> TempDir {
+    tempfile::tempdir().unwrap()
 }
 
 /// Two stations, an access point and a server: radio queues ap, sta1, sta2, then the link's.
@@ -99,34 +96,36 @@ fn record(path: &Path) {
 
 #[test]
 fn what_is_recorded_can_be_read_back() {
-    let path = scratch("round-trip");
-    record(&path);
+    let place = scratch();
+    let path = place.path();
+    record(path);
     let columns = ["t_ns", "flow", "goodput_bps", "ssthresh_bytes", "srtt_ns"];
-    let flows = Series::read(&path, FLOWS.file, &columns).unwrap();
+    let flows = Series::read(path, FLOWS.file, &columns).unwrap();
     let points = flows.points(&[("flow", "up-sta1")], "goodput_bps", 1e-6).unwrap();
     assert_eq!(points, [(1.0, 1.0), (2.0, 1.0), (3.0, 1.0)]);
     let unset: Vec<bool> =
         flows.integers("ssthresh_bytes").unwrap().iter().map(Option::is_none).collect();
     assert_eq!(unset, [true, false, false, false, false, false]);
     assert!(flows.integers("srtt_ns").unwrap().iter().all(Option::is_none));
-    let queues = Series::read(&path, QUEUES.file, &["t_ns", "queue", "length_packets"]).unwrap();
+    let queues = Series::read(path, QUEUES.file, &["t_ns", "queue", "length_packets"]).unwrap();
     let points = queues.points(&[("queue", "server>ap")], "length_packets", 1.0).unwrap();
     assert_eq!(points.last(), Some(&(3.0, 3.0)));
-    let stations = Series::read(&path, STATIONS.file, &["station"]).unwrap();
+    let stations = Series::read(path, STATIONS.file, &["station"]).unwrap();
     assert_eq!(stations.texts("station").unwrap()[0].as_deref(), Some("sta2"));
-    let drops = Series::read(&path, DROPS.file, &["queue", "cause", "flow", "protocol"]).unwrap();
+    let drops = Series::read(path, DROPS.file, &["queue", "cause", "flow", "protocol"]).unwrap();
     let texts = ["queue", "cause", "flow", "protocol"]
         .map(|column| drops.texts(column).unwrap()[0].clone().unwrap().to_string());
     assert_eq!(texts, ["ap", "queue_full", "up-sta2", "tcp"]);
-    assert_eq!(read_meta(&path).unwrap().seed, Seed(7));
+    assert_eq!(read_meta(path).unwrap().seed, Seed(7));
 }
 
 #[test]
 fn the_same_samples_give_the_same_bytes() {
-    let (a, b) = (scratch("bytes-a"), scratch("bytes-b"));
-    record(&a);
-    record(&b);
-    let mut files: Vec<_> = fs::read_dir(&a).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let places = [scratch(), scratch()];
+    let [a, b] = places.each_ref().map(TempDir::path);
+    record(a);
+    record(b);
+    let mut files: Vec<_> = fs::read_dir(a).unwrap().map(|e| e.unwrap().file_name()).collect();
     files.sort();
     assert_eq!(files.len(), 10);
     for name in files {
@@ -136,50 +135,54 @@ fn the_same_samples_give_the_same_bytes() {
 
 #[test]
 fn an_unfinished_recording_leaves_no_file_under_a_final_name() {
-    let path = scratch("crash");
+    let place = scratch();
+    let path = place.path();
     let meta = Meta::here(Seed(1), BTreeMap::new());
-    let directory = RunDirectory::create(&path, &meta, "").unwrap();
+    let directory = RunDirectory::create(path, &meta, "").unwrap();
     let wanted = Wanted { series: true, drops: true, capture: false, ..Wanted::default() };
     let mut recorder = directory.recorder(&world(), &wanted).unwrap();
     recorder.record(second(1), &ack_drop(0));
     drop(recorder);
-    let mut left: Vec<_> = fs::read_dir(&path).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let mut left: Vec<_> = fs::read_dir(path).unwrap().map(|e| e.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["meta.json", "scenario.toml"]);
 }
 
 #[test]
 fn a_second_run_leaves_nothing_of_the_first() {
-    let path = scratch("again");
-    record(&path);
-    RunDirectory::create(&path, &Meta::here(Seed(1), BTreeMap::new()), "").unwrap();
+    let place = scratch();
+    let path = place.path();
+    record(path);
+    RunDirectory::create(path, &Meta::here(Seed(1), BTreeMap::new()), "").unwrap();
     assert!(!path.join(DROPS.file).exists() && !path.join(FLOWS.file).exists());
 }
 
 #[test]
 fn errors_name_the_path() {
-    let path = scratch("errors");
-    let missing = Series::read(&path, FLOWS.file, &["t_ns"]).unwrap_err().to_string();
+    let place = scratch();
+    let path = place.path();
+    let missing = Series::read(path, FLOWS.file, &["t_ns"]).unwrap_err().to_string();
     assert!(missing.contains("flows.parquet"), "{missing}");
     let file = path.join("plain");
     fs::write(&file, "").unwrap();
     let refused = RunDirectory::create(&file, &Meta::here(Seed(1), BTreeMap::new()), "");
     assert!(refused.unwrap_err().to_string().contains("plain"));
-    record(&path);
-    let unknown = Series::read(&path, FLOWS.file, &["speed"]).unwrap_err().to_string();
+    record(path);
+    let unknown = Series::read(path, FLOWS.file, &["speed"]).unwrap_err().to_string();
     assert!(unknown.contains("speed"), "{unknown}");
 }
 
 #[test]
 fn many_rows_take_many_row_groups() {
-    let path = scratch("groups");
-    let mut writer = Writer::create(&QUEUES, &path).unwrap();
+    let place = scratch();
+    let path = place.path();
+    let mut writer = Writer::create(&QUEUES, path).unwrap();
     for t in 0..40_000 {
         let sample = QueueSample { packets: t as u32, ..QueueSample::default() };
         writer.push(QueueRow { at: second(t), queue: "ap".into(), sample }).unwrap();
     }
     writer.finish().unwrap();
-    let read = Series::read(&path, QUEUES.file, &["t_ns", "queue", "length_packets"]).unwrap();
+    let read = Series::read(path, QUEUES.file, &["t_ns", "queue", "length_packets"]).unwrap();
     let lengths = read.integers("length_packets").unwrap();
     assert_eq!(lengths.len(), 40_000);
     assert!(lengths.iter().enumerate().all(|(i, length)| *length == Some(i as i64)));
@@ -187,15 +190,16 @@ fn many_rows_take_many_row_groups() {
 
 #[test]
 fn pieces_of_a_table_hold_all_of_its_chunks() {
-    let path = scratch("pieces");
-    let mut writer = Writer::create(&QUEUES, &path).unwrap();
+    let place = scratch();
+    let path = place.path();
+    let mut writer = Writer::create(&QUEUES, path).unwrap();
     for t in 0..2_000 {
         let sample = QueueSample { packets: t as u32, ..QueueSample::default() };
         writer.push(QueueRow { at: second(t), queue: "ap".into(), sample }).unwrap();
     }
     writer.finish().unwrap();
     let file = fs::read(path.join(QUEUES.file)).unwrap();
-    let pieces = Pieces::of(&file, &path).unwrap();
+    let pieces = Pieces::of(&file, path).unwrap();
     let names: Vec<&str> = pieces.columns.iter().map(|piece| piece.name.as_str()).collect();
     assert_eq!(names[..3], ["t_ns", "queue", "length_packets"]);
     let texts = pieces.columns.iter().filter(|piece| piece.is_text).count();
@@ -207,7 +211,7 @@ fn pieces_of_a_table_hold_all_of_its_chunks() {
     );
     assert!(file.ends_with(pieces.footer) && pieces.footer.ends_with(b"PAR1"));
     for cut in [0, 7, file.len() - 1] {
-        assert!(Pieces::of(&file[..cut], &path).is_err(), "{cut} bytes");
+        assert!(Pieces::of(&file[..cut], path).is_err(), "{cut} bytes");
     }
 }
 
@@ -275,9 +279,9 @@ fn columns_are_documented_and_unique() {
 #[test]
 fn a_parquet_file_says_what_its_columns_are() {
     use parquet::file::reader::{FileReader, SerializedFileReader};
-    let directory = std::env::temp_dir().join(format!("fairwave-columns-{}", std::process::id()));
-    fs::create_dir_all(&directory).unwrap();
-    Writer::create(&QUEUES, &directory).unwrap().finish().unwrap();
+    let place = scratch();
+    let directory = place.path();
+    Writer::create(&QUEUES, directory).unwrap().finish().unwrap();
     let file = fs::File::open(directory.join("queues.parquet")).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
     let metadata = reader.metadata().file_metadata().key_value_metadata().unwrap().clone();
@@ -290,5 +294,4 @@ fn a_parquet_file_says_what_its_columns_are() {
     for column in QUEUES.columns {
         assert!(value(&format!("{}.description", column.name)).is_some(), "{}", column.name);
     }
-    fs::remove_dir_all(&directory).unwrap();
 }

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tempfile::TempDir;
 
 const SCENARIO: &str = r#"
 duration = "3 s"
@@ -30,10 +31,8 @@ fn plan() -> Plan {
     Plan::parse("test", SCENARIO, &[]).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn scratch(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("fairwave-runs-{}-{name}", std::process::id()));
-    let _ = fs::remove_dir_all(&path);
-    path
+fn scratch() -> TempDir {
+    tempfile::tempdir().unwrap()
 }
 
 /// Every file under `root` with its content.
@@ -56,10 +55,11 @@ fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 #[test]
 fn one_worker_and_two_leave_the_same_bytes() {
-    let (a, b) = (scratch("one"), scratch("two"));
-    let one = run::sweep(&plan(), 1, Output::Full(&a), &|_| {}).unwrap();
-    let two = run::sweep(&plan(), 2, Output::Full(&b), &|_| {}).unwrap();
-    let (first, second) = (files(&a), files(&b));
+    let places = [scratch(), scratch()];
+    let [a, b] = places.each_ref().map(TempDir::path);
+    let one = run::sweep(&plan(), 1, Output::Full(a), &|_| {}).unwrap();
+    let two = run::sweep(&plan(), 2, Output::Full(b), &|_| {}).unwrap();
+    let (first, second) = (files(a), files(b));
     assert_eq!(first.keys().collect::<Vec<_>>(), second.keys().collect::<Vec<_>>());
     assert_eq!(first.len(), 4 * 11, "four runs of eleven files");
     for (name, bytes) in &first {
@@ -75,8 +75,9 @@ fn one_worker_and_two_leave_the_same_bytes() {
 
 #[test]
 fn a_run_directory_tells_what_the_run_returned() {
-    let root = scratch("told");
-    let runs = run::sweep(&plan(), 2, Output::Full(&root), &|_| {}).unwrap();
+    let place = scratch();
+    let root = place.path();
+    let runs = run::sweep(&plan(), 2, Output::Full(root), &|_| {}).unwrap();
     for run in &runs {
         let directory = run.directory.as_ref().unwrap();
         assert_eq!(read_summary(directory).unwrap(), run.summary);
@@ -91,8 +92,9 @@ fn a_run_directory_tells_what_the_run_returned() {
 
 #[test]
 fn summaries_alone_leave_no_series() {
-    let root = scratch("summary");
-    let runs = run::sweep(&plan(), 2, Output::Summary(&root), &|_| {}).unwrap();
+    let place = scratch();
+    let root = place.path();
+    let runs = run::sweep(&plan(), 2, Output::Summary(root), &|_| {}).unwrap();
     let directory = runs[0].directory.as_ref().unwrap();
     assert!(directory.join("summary.json").exists() && !directory.join(FLOWS.file).exists());
     let nothing = run::sweep(&plan(), 2, Output::Nothing, &|_| {}).unwrap();
@@ -102,11 +104,12 @@ fn summaries_alone_leave_no_series() {
 
 #[test]
 fn only_the_tables_that_somebody_reads_are_written() {
-    let (all, some) = (scratch("all-tables"), scratch("some-tables"));
-    let whole = run::sweep(&plan(), 2, Output::Full(&all), &|_| {}).unwrap();
-    let tables = Output::Tables(&some, &["flows.parquet", "drops.parquet"]);
+    let places = [scratch(), scratch()];
+    let [all, some] = places.each_ref().map(TempDir::path);
+    let whole = run::sweep(&plan(), 2, Output::Full(all), &|_| {}).unwrap();
+    let tables = Output::Tables(some, &["flows.parquet", "drops.parquet"]);
     let part = run::sweep(&plan(), 2, tables, &|_| {}).unwrap();
-    let (all, some) = (files(&all), files(&some));
+    let (all, some) = (files(all), files(some));
     assert_eq!(some.len(), 4 * 5, "four runs of three files and two tables");
     assert!(some.iter().all(|(name, bytes)| all[name] == *bytes));
     for (part, whole) in part.iter().zip(&whole) {
@@ -125,14 +128,15 @@ fn progress_ends_at_the_total() {
 
 #[test]
 fn a_sweep_that_is_ended_completes_what_it_has_begun_and_no_more() {
-    let root = scratch("ended");
+    let place = scratch();
+    let root = place.path();
     let stop = AtomicBool::new(false);
     let note = |now: Progress| stop.store(now.done == 1, Ordering::Relaxed);
     let watch = Watch { progress: &note, stop: &stop };
-    let output = (Output::Summary(&root), Before::Rerun);
+    let output = (Output::Summary(root), Before::Rerun);
     let error = run::sweep_with(&plan(), 1, output, watch, &|run| run).unwrap_err();
     assert!(error.is_interruption() && error.to_string() == "interrupted", "{error}");
-    assert_eq!(run::missing(&plan(), None, &root).len(), 3, "one of four is complete");
+    assert_eq!(run::missing(&plan(), None, root).len(), 3, "one of four is complete");
     let one = |_| false;
     let job = plan().jobs()[0];
     let error = run::execute_while(&plan(), job, Output::Nothing, &mut { one }).unwrap_err();
@@ -141,23 +145,24 @@ fn a_sweep_that_is_ended_completes_what_it_has_begun_and_no_more() {
 
 #[test]
 fn a_sweep_can_end_the_runs_under_way() {
-    let root = scratch("cut");
+    let place = scratch();
+    let root = place.path();
     let stop = AtomicBool::new(false);
     let begun = |now: Progress| stop.store(!now.simulated.is_zero(), Ordering::Relaxed);
     let watch = Watch { progress: &begun, stop: &stop };
-    let how = (Output::Summary(&root), Before::Rerun);
+    let how = (Output::Summary(root), Before::Rerun);
     let how = SweepOptions { end: Some(&stop), ..how.into() };
     let error = run::sweep_with(&plan(), 1, how, watch, &|run| run).unwrap_err();
     assert!(error.is_interruption(), "{error}");
-    assert_eq!(run::missing(&plan(), None, &root).len(), 4, "none of four is complete");
+    assert_eq!(run::missing(&plan(), None, root).len(), 4, "none of four is complete");
 }
 
 #[test]
 fn a_failure_names_the_seed_and_the_path() {
-    let root = scratch("refused");
+    let place = scratch();
+    let root = place.path().join("file");
     fs::write(&root, "a file where a directory should be").unwrap();
     let error = run::sweep(&plan(), 2, Output::Full(&root), &|_| {}).unwrap_err().to_string();
     assert!(error.contains("seed 1") && error.contains("node.sta.count = "), "{error}");
-    assert!(error.contains("fairwave-runs"), "{error}");
-    fs::remove_file(&root).unwrap();
+    assert!(error.contains(root.to_str().unwrap()), "{error}");
 }

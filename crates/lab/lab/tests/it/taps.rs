@@ -8,7 +8,8 @@ use fairwave_wire::datagram::{self, Datagram};
 use fairwave_wire::ethernet::{self, EtherType, Mac};
 use fairwave_wire::pcapng::{LinkType, Reader};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use tempfile::TempDir;
 
 /// Two hosts behind one converter; the nodes are numbered in this order.
 const BED: &str = r#"
@@ -53,10 +54,8 @@ const PC1: u32 = 2;
 const SERVER: u32 = 4;
 const STATION: u32 = 5;
 
-fn scratch(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("fairwave-taps-{}-{name}", std::process::id()));
-    let _ = fs::remove_dir_all(&path);
-    path
+fn scratch() -> TempDir {
+    tempfile::tempdir().unwrap()
 }
 
 fn simulate(directory: &Path, taps: &str, appended: &str) -> Run {
@@ -100,8 +99,9 @@ fn mac(node: u32) -> Mac {
 /// pipe; the converter's address stands for the host from the air on.
 #[test]
 fn every_tap_sees_the_packets_of_its_place() {
-    let directory = scratch("places");
-    let run = simulate(&directory, "[\"pc*\", \"server\", \"conv\", \"ap\"]", "");
+    let place = scratch();
+    let directory = place.path();
+    let run = simulate(directory, "[\"pc*\", \"server\", \"conv\", \"ap\"]", "");
     let [pc, converter, ap, server] = ["pc1", "conv", "ap", "server"].map(|node| seen(&run, node));
     assert!(seen(&run, "pc2").is_empty());
     assert_eq!([pc.len(), converter.len(), ap.len(), server.len()], [100; 4]);
@@ -116,21 +116,21 @@ fn every_tap_sees_the_packets_of_its_place() {
         let there = [&converter[i], &ap[i], &server[i]].map(|seen| seen.datagram);
         assert_eq!(there, [packet.datagram; 3]);
     }
-    let Meta { taps, .. } = results::read_meta(&directory).unwrap();
+    let Meta { taps, .. } = results::read_meta(directory).unwrap();
     let files: Vec<_> = taps.iter().map(|(node, file)| format!("{node} {file}")).collect();
     assert_eq!(files[2..4], ["pc1 capture-pc1.pcapng", "pc2 capture-pc2.pcapng"]);
     // The next run here taps nothing, and leaves nothing of this one's.
-    simulate(&directory, "[]", "");
+    simulate(directory, "[]", "");
     assert!(!directory.join(&taps["pc1"]).exists());
-    assert!(results::read_meta(&directory).unwrap().taps.is_empty());
-    let _ = fs::remove_dir_all(directory);
+    assert!(results::read_meta(directory).unwrap().taps.is_empty());
 }
 
 /// Towards the hosts: the converter's address as far as the converter, then theirs. A station
 /// sees packets as an end host; a converter those on its wire, once.
 #[test]
 fn addresses_and_sides_hold_the_other_way_too() {
-    let directory = scratch("back");
+    let place = scratch();
+    let directory = place.path();
     let flows = r#"
 [[flow]]
 name = "down"
@@ -151,7 +151,7 @@ payload = "200 B"
 interval = "20 ms"
 stop = "995 ms"
 "#;
-    let run = simulate(&directory, "[\"pc*\", \"server\", \"conv\", \"sta\"]", flows);
+    let run = simulate(directory, "[\"pc*\", \"server\", \"conv\", \"sta\"]", flows);
     let len = |seen: &&Seen| seen.datagram.payload_len;
     let all = ["server", "conv", "pc2", "sta", "pc1"].map(|node| seen(&run, node));
     let [server, converter, pc2, station, pc1] = &all;
@@ -170,17 +170,17 @@ stop = "995 ms"
     for seen in all {
         assert!(seen.is_sorted_by_key(|seen| seen.at));
     }
-    let _ = fs::remove_dir_all(directory);
 }
 
 /// The same bytes again, and with a snap length the first of each packet.
 #[test]
 fn captures_are_the_same_bytes_and_may_be_short() {
-    let (first, again, short) = (scratch("first"), scratch("again"), scratch("short"));
+    let places = [scratch(), scratch(), scratch()];
+    let [first, again, short] = places.each_ref().map(TempDir::path);
     let read = |run: &Run| fs::read(run.tap("server").unwrap()).unwrap();
-    let whole = read(&simulate(&first, "[\"server\"]", ""));
-    assert_eq!(whole, read(&simulate(&again, "[\"server\", \"s*\"]", "")));
-    let cut = read(&simulate(&short, "[\"server\"]", "[record]\nsnap_length = \"96 B\"\n"));
+    let whole = read(&simulate(first, "[\"server\"]", ""));
+    assert_eq!(whole, read(&simulate(again, "[\"server\", \"s*\"]", "")));
+    let cut = read(&simulate(short, "[\"server\"]", "[record]\nsnap_length = \"96 B\"\n"));
     let packets = |bytes: &[u8]| -> Vec<(usize, u32, Instant)> {
         let each = Reader::new(bytes).unwrap().map(|packet| packet.unwrap());
         each.map(|packet| (packet.data.len(), packet.original_len, packet.at)).collect()
@@ -189,5 +189,4 @@ fn captures_are_the_same_bytes_and_may_be_short() {
     assert!(whole.len() == 100 && whole.iter().all(|(kept, len, _)| (*kept, *len) == (1042, 1042)));
     let kept: Vec<_> = whole.iter().map(|(_, len, at)| (96, *len, *at)).collect();
     assert_eq!(cut, kept);
-    let _ = [first, again, short].map(fs::remove_dir_all::<PathBuf>);
 }

@@ -7,7 +7,7 @@ use fairwave_units::{BitRate, Dbm};
 use fairwave_wire::pcapng::Reader;
 use std::fs;
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use tempfile::TempDir;
 
 const AP: NodeId = NodeId(0);
 const STATION: NodeId = NodeId(1);
@@ -30,11 +30,8 @@ fn world() -> World {
     plan.points[0].scenario.to_world(1)
 }
 
-fn scratch(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("fairwave-air-{}-{name}", std::process::id()));
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
+fn scratch() -> TempDir {
+    tempfile::tempdir().unwrap()
 }
 
 fn at_us(us: u64) -> Instant {
@@ -83,23 +80,19 @@ fn datagram() -> FrameBody {
 /// What the file says of each frame: when, radiotap, the frame, the comment.
 type Seen = (Instant, radiotap::Header, Frame, Option<String>);
 
-fn captured(name: &str, frames: &[(u64, FrameSample)]) -> Vec<Seen> {
-    captured_with(name, frames, &PacketContents::default())
+fn captured(frames: &[(u64, FrameSample)]) -> Vec<Seen> {
+    captured_with(frames, &PacketContents::default())
 }
 
-fn captured_with(
-    name: &str,
-    frames: &[(u64, FrameSample)],
-    contents: &PacketContents,
-) -> Vec<Seen> {
-    let directory = scratch(name);
-    let mut capture = Capture::create(&world(), &directory).unwrap();
+fn captured_with(frames: &[(u64, FrameSample)], contents: &PacketContents) -> Vec<Seen> {
+    let place = scratch();
+    let directory = place.path();
+    let mut capture = Capture::create(&world(), directory).unwrap();
     for (start_us, frame) in frames {
         capture.push(at_us(*start_us), frame, contents).unwrap();
     }
     capture.finish(contents).unwrap();
     let bytes = fs::read(directory.join(FILE)).unwrap();
-    fs::remove_dir_all(&directory).unwrap();
     let packets = Reader::new(&bytes).unwrap().map(|packet| {
         let packet = packet.unwrap();
         let (header, frame) = radiotap::parse(&packet.data).unwrap();
@@ -116,7 +109,7 @@ fn frames_are_in_the_order_of_their_starts() {
     let short = frame(OTHER, Some(AP), FrameBody::Ack, 100);
     // As they end: the hidden station's short frame first, although it began later.
     let seconds_later = (3_000_000, short);
-    let seen = captured("order", &[(1_200, short), (1_000, long), (1_200, long), seconds_later]);
+    let seen = captured(&[(1_200, short), (1_000, long), (1_200, long), seconds_later]);
     let times: Vec<Instant> = seen.iter().map(|(at, ..)| *at).collect();
     assert_eq!(times, [1_000, 1_200, 1_200, 3_000_000].map(at_us));
     assert!(matches!(seen[1].2, Frame::Ack { .. }) && matches!(seen[2].2, Frame::Data(_)));
@@ -139,7 +132,7 @@ fn data_crosses_the_access_point_with_the_addresses_of_its_ends() {
         FrameSample { ends: Some((STATION, SERVER)), ..frame(STATION, Some(AP), datagram(), 100) };
     let down =
         FrameSample { ends: Some((SERVER, OTHER)), ..frame(AP, Some(OTHER), datagram(), 100) };
-    let seen = captured("ends", &[(0, up), (1_000, down)]);
+    let seen = captured(&[(0, up), (1_000, down)]);
     let addresses = |frame: &Frame| match frame {
         Frame::Data(data) => (data.direction, data.bssid, data.source, data.destination),
         other => panic!("not data: {other:?}"),
@@ -154,7 +147,7 @@ fn data_crosses_the_access_point_with_the_addresses_of_its_ends() {
 fn control_frames_name_whom_they_concern() {
     let rts = frame(STATION, Some(AP), FrameBody::Rts, 100);
     let cts = frame(AP, Some(STATION), FrameBody::Cts, 100);
-    let seen = captured("control", &[(0, rts), (1_000, cts)]);
+    let seen = captured(&[(0, rts), (1_000, cts)]);
     let (receiver, transmitter) = (mac(AP), mac(STATION));
     assert_eq!(seen[0].2, Frame::Rts { receiver, transmitter, duration_us: 258 });
     assert_eq!(seen[1].2, Frame::Cts { receiver: mac(STATION), duration_us: 258 });
@@ -176,7 +169,7 @@ fn ht(frame: FrameSample, sequence: u16, is_last: bool) -> FrameSample {
 #[test]
 fn every_mpdu_of_an_ampdu_is_there_and_tells_of_it() {
     let frame = frame(STATION, Some(AP), datagram(), 100);
-    let seen = captured("ampdu", &[(0, ht(frame, 7, false)), (0, ht(frame, 8, true))]);
+    let seen = captured(&[(0, ht(frame, 7, false)), (0, ht(frame, 8, true))]);
     let sequences = seen.iter().map(|(_, _, frame, _)| match frame {
         Frame::Data(data) => (data.sequence.number(), data.qos.unwrap().tid.number()),
         other => panic!("not data: {other:?}"),
@@ -205,7 +198,7 @@ fn a_real_packet_is_in_its_frame() {
     let alone = frame(STATION, Some(AP), FrameBody::Data(datagram), 100);
     let place = ht(alone, 7, true).place.map(|place| Place { is_amsdu: true, ..place });
     let part = FrameSample { place, ..ht(alone, 7, true) };
-    let seen = captured_with("real", &[(0, alone), (500, part)], &contents);
+    let seen = captured_with(&[(0, alone), (500, part)], &contents);
     let Frame::Data(data) = &seen[0].2 else { panic!("no data: {:?}", seen[0].2) };
     assert_eq!(data.ether_type, EtherType::IPV6);
     assert!(matches!(seen[1].2, Frame::Amsdu(_)));
@@ -223,7 +216,7 @@ fn payloads_of_an_amsdu_are_one_frame() {
         let place = frame.place.map(|place| Place { is_amsdu: true, goes_on, ..place });
         FrameSample { place, ends: Some((SERVER, STATION)), ..frame }
     };
-    let seen = captured("amsdu", &[(0, part(true)), (0, part(true)), (0, part(false))]);
+    let seen = captured(&[(0, part(true)), (0, part(true)), (0, part(false))]);
     assert_eq!(seen.len(), 1);
     let Frame::Amsdu(amsdu) = seen[0].2 else { panic!("no A-MSDU: {:?}", seen[0].2) };
     assert_eq!((amsdu.bssid, amsdu.station), (mac(AP), mac(STATION)));
@@ -235,7 +228,7 @@ fn a_block_ack_says_what_arrived() {
         let board = Scoreboard { start: 4000, arrived: [5, 0, 0, 1], is_long };
         let answer = frame(AP, Some(STATION), FrameBody::BlockAck(board), 32);
         let answer = FrameSample { tid: Some(5), ..answer };
-        let seen = captured("block-ack", &[(0, answer)]);
+        let seen = captured(&[(0, answer)]);
         let Frame::BlockAck(answer) = seen[0].2 else { panic!("{:?}", seen[0].2) };
         let words = [5, 0, 0, 1];
         let bitmap = if is_long { Bitmap::Of256(words) } else { Bitmap::Of64(5) };
@@ -247,7 +240,7 @@ fn a_block_ack_says_what_arrived() {
 #[test]
 fn a_block_ack_request_says_from_where_on() {
     let asks = frame(STATION, Some(AP), FrameBody::BlockAckReq(4001), 24);
-    let seen = captured("block-ack-req", &[(0, FrameSample { tid: Some(5), ..asks })]);
+    let seen = captured(&[(0, FrameSample { tid: Some(5), ..asks })]);
     let Frame::BlockAckReq(asks) = seen[0].2 else { panic!("{:?}", seen[0].2) };
     assert_eq!((asks.start.number(), asks.tid.number()), (4001, 5));
     assert_eq!((asks.transmitter, asks.receiver), (mac(STATION), mac(AP)));
@@ -256,7 +249,7 @@ fn a_block_ack_request_says_from_where_on() {
 #[test]
 fn a_beacon_describes_its_network() {
     let beacon = frame(AP, None, FrameBody::Beacon, 100);
-    let seen = captured("beacon", &[(102_400, beacon)]);
+    let seen = captured(&[(102_400, beacon)]);
     let Frame::Beacon(beacon) = seen[0].2 else { panic!("not a beacon: {:?}", seen[0].2) };
     assert_eq!(beacon.header.destination, Mac::BROADCAST);
     assert_eq!((beacon.timestamp_us, beacon.interval_tu), (102_400, 100));
@@ -276,7 +269,7 @@ fn a_beacon_describes_its_network() {
 fn radiotap_tells_the_radios_facts() {
     let lost = FrameSample { received: false, ..frame(STATION, Some(AP), datagram(), 100) };
     let unheard = FrameSample { signal: Dbm(-200.0), ..lost };
-    let seen = captured("radio", &[(5, lost), (1_000, unheard)]);
+    let seen = captured(&[(5, lost), (1_000, unheard)]);
     let header = seen[0].1;
     assert_eq!((header.tsft_us, header.rate_500kbps), (Some(5), Some(22)));
     assert_eq!(header.signal_dbm, Some(-61));
@@ -296,8 +289,9 @@ fn channels_of_2_4_ghz_have_numbers() {
 
 #[test]
 fn a_capture_that_is_not_finished_leaves_nothing() {
-    let directory = scratch("unfinished");
-    let capture = Capture::create(&world(), &directory).unwrap();
+    let place = scratch();
+    let directory = place.path();
+    let capture = Capture::create(&world(), directory).unwrap();
     drop(capture);
-    assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(directory).unwrap().count(), 0);
 }

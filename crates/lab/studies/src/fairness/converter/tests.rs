@@ -9,7 +9,7 @@ use fairwave_lab::stats::Estimate;
 use fairwave_scenario::plan::Plan;
 use fairwave_units::{Duration, Instant};
 use passages::Way;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn at_ms(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
@@ -40,12 +40,6 @@ fn what_is_measured_of_a_way_by_hand() {
     assert_eq!((none.lost(), none.delay_ms(), none.interval_difference(tenth)), (None, None, None));
 }
 
-fn scratch(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("fairwave-conv-{}-{name}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&path);
-    path
-}
-
 /// Short runs of all four experiments.
 fn short(root: &Path) -> Results {
     let mut results = Results { quick: true, ..Results::default() };
@@ -70,8 +64,8 @@ fn short(root: &Path) -> Results {
 /// 54 Mbps. That it be half whatever the load is not so.
 #[test]
 fn findings_follow_from_captures() {
-    let directory = scratch("short");
-    let results = short(&directory);
+    let directory = tempfile::tempdir().unwrap();
+    let results = short(directory.path());
     let shown = Shown::read(&results).unwrap();
     let found = findings(&results).unwrap();
     let [written, ours] = &found.claims[..] else { panic!("{:?}", found.claims) };
@@ -90,7 +84,6 @@ fn findings_follow_from_captures() {
         exhibit.figure.to_svg().unwrap();
     }
     assert_eq!((found.exhibits.len(), found.tables[0].rows.len()), (5, 6));
-    let _ = std::fs::remove_dir_all(directory);
 }
 
 fn load(offered_mbps: f64, share: f64) -> Load {
