@@ -1,8 +1,7 @@
 //! Flows of multi-connection SHAKE: each connection takes its own way, a split is as fast as its
 //! slowest share, and what was written arrives once, whatever the links do.
 
-use crate::ways::{HOST, bottlenecks, gateway};
-use fairwave_queue::Limit;
+use crate::ways::{HOST, any_disturbance, bottlenecks, disturb, gateway};
 use fairwave_sim::world::{Loss, MultiTcpFlow, MultiTcpPath, Split, TcpFlow, Traffic, World};
 use fairwave_sim::{Error, FlowOutcome, Outcome, run};
 use fairwave_tcp::Config;
@@ -212,21 +211,16 @@ fn a_running_transfer_does_not_allocate() {
 }
 
 fn any_world() -> impl Strategy<Value = (World, u64)> {
-    let bottleneck = (100u64..20_000, 0u64..150_000, 0.0f64..0.1, 0u64..20, 2u32..60, 1u32..4);
+    let bottleneck = (100u64..20_000, 0u64..150_000, any_disturbance(), 1u32..4);
     let bottlenecks = prop::collection::vec(bottleneck, 1..4);
     let split = prop::sample::select(Split::ALL.to_vec());
     (bottlenecks, split, 1u64..200_000, 64u16..4_000, any::<u64>()).prop_map(
         |(bottlenecks, split, size, block, seed)| {
             let rates: Vec<_> = bottlenecks.iter().map(|b| (b.0, b.1)).collect();
-            let weights: Vec<u32> = bottlenecks.iter().map(|b| b.5).collect();
+            let weights: Vec<u32> = bottlenecks.iter().map(|b| b.3).collect();
             let flow = MultiTcpFlow { block, ..multi(split, &weights, Some(size)) };
             let mut world = worldwide(&rates, &flow);
-            for (i, (.., loss, jitter, queue, _)) in bottlenecks.into_iter().enumerate() {
-                lose(&mut world, i, loss);
-                let link = &mut world.links[2 * i + 1];
-                link.jitter = Duration::from_millis(jitter);
-                link.queue = Limit::Packets(queue).into();
-            }
+            disturb(&mut world, bottlenecks.into_iter().map(|b| b.2));
             (world.seed, world.duration) = (Seed(seed), Duration::from_secs(3600));
             (world, size)
         },

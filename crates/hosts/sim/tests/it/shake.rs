@@ -2,9 +2,8 @@
 //! once, whatever the links do.
 
 use crate::common;
-use crate::ways::{HOST, SERVER, bottlenecks, gateway};
+use crate::ways::{HOST, SERVER, any_disturbance, bottlenecks, disturb, gateway};
 use fairwave_dot11::Standard;
-use fairwave_queue::Limit;
 use fairwave_shake::Profile;
 use fairwave_sim::world::{
     Change, Link, Loss, Node, ShakeFlow, ShakeFormat, ShakePath, Traffic, World,
@@ -371,7 +370,7 @@ fn a_running_transfer_does_not_allocate() {
 }
 
 fn any_world() -> impl Strategy<Value = (World, u64)> {
-    let bottleneck = (100u64..20_000, 0u64..150, 0.0f64..0.1, 0u64..20, 2u32..60);
+    let bottleneck = (100u64..20_000, 0u64..150, any_disturbance());
     let bottlenecks = prop::collection::vec(bottleneck, 1..4);
     let profile = prop::sample::select(Profile::ALL.to_vec());
     let scheduler = 0..fairwave_shake::SCHEDULERS.len();
@@ -384,12 +383,7 @@ fn any_world() -> impl Strategy<Value = (World, u64)> {
             shake.scheduler = fairwave_shake::SCHEDULERS[scheduler].name.into();
             shake.growth = fairwave_shake::GROWTHS[growth].name.into();
             let mut world = paths(&rates, &shake);
-            for (i, (.., loss, jitter, queue)) in bottlenecks.into_iter().enumerate() {
-                let link = &mut world.links[2 * i + 1];
-                link.loss = Loss::both(loss);
-                link.jitter = Duration::from_millis(jitter);
-                link.queue = Limit::Packets(queue).into();
-            }
+            disturb(&mut world, bottlenecks.into_iter().map(|b| b.2));
             (world.seed, world.duration) = (Seed(seed), Duration::from_secs(1200));
             (world, size)
         },

@@ -3,9 +3,10 @@
 use crate::common::{flow, world};
 use fairwave_dot11::Standard;
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Link, Node, Traffic, World};
+use fairwave_sim::world::{Link, Loss, Node, Traffic, World};
 use fairwave_trace::NodeId;
 use fairwave_units::{BitRate, Duration};
+use proptest::strategy::Strategy;
 
 /// Where a flow over several ways begins, in a world of [`bottlenecks`].
 pub(crate) const HOST: NodeId = NodeId(0);
@@ -44,4 +45,21 @@ pub(crate) fn bottlenecks(
     world.warm_up = Duration::ZERO;
     world.flows = vec![flow("transfer", HOST, SERVER, traffic)];
     world
+}
+
+/// Loss, jitter in milliseconds, and queue in packets of a bottleneck.
+pub(crate) type Disturbance = (f64, u64, u32);
+
+pub(crate) fn any_disturbance() -> impl Strategy<Value = Disturbance> {
+    (0.0f64..0.1, 0u64..20, 2u32..60)
+}
+
+/// Disturbs the bottleneck of each way.
+pub(crate) fn disturb(world: &mut World, ways: impl IntoIterator<Item = Disturbance>) {
+    for (way, (loss, jitter_ms, queue)) in ways.into_iter().enumerate() {
+        let link = &mut world.links[2 * way + 1];
+        link.loss = Loss::both(loss);
+        link.jitter = Duration::from_millis(jitter_ms);
+        link.queue = Limit::Packets(queue).into();
+    }
 }
