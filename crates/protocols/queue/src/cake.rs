@@ -1,8 +1,8 @@
 //! CAKE (Høiland-Jørgensen, Täht, Morton: Piece of CAKE, LANMAN 2018; Linux, `sch_cake`), with one
 //! tin: best effort.
 
-use crate::chain::{self, Packet};
-use crate::slab::{Ends, NONE, Slab};
+use crate::chain::{Chain, Chained, Chains};
+use crate::slab::{Ends, NONE};
 use crate::{Discipline, Goes, Item, Limit};
 use cobalt::{Cobalt, Times};
 use core::cmp::Reverse;
@@ -98,11 +98,7 @@ enum Set {
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     tag: u64,
-    receiver: u32,
-    first: u32,
-    last: u32,
-    packets: u32,
-    bytes: u64,
+    chain: Chain,
     deficit: i64,
     cobalt: Cobalt,
     set: Set,
@@ -111,18 +107,11 @@ struct Flow {
     /// The neighbours in the list of its set.
     before: u32,
     after: u32,
-    /// The neighbours among the receiver's flows that hold packets.
-    before_to: u32,
-    after_to: u32,
 }
 
 const FREE: Flow = Flow {
     tag: 0,
-    receiver: 0,
-    first: NONE,
-    last: NONE,
-    packets: 0,
-    bytes: 0,
+    chain: Chain::to(0),
     deficit: 0,
     cobalt: Cobalt::NEW,
     set: Set::None,
@@ -130,9 +119,17 @@ const FREE: Flow = Flow {
     destination: 0,
     before: NONE,
     after: NONE,
-    before_to: NONE,
-    after_to: NONE,
 };
+
+impl Chained for Flow {
+    fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    fn chain_mut(&mut self) -> &mut Chain {
+        &mut self.chain
+    }
+}
 
 /// Flows in queues of their own, hosts that share equally whatever the number of their flows,
 /// COBALT in each queue, and a shaper that keeps the queue here rather than at a slower link.
@@ -142,19 +139,14 @@ pub struct Cake<T> {
     times: Times,
     quantum: i64,
     random: Stream,
-    packets: Slab<Packet<T>>,
     /// The queues of the table, and behind them those of `spare`; none before the first packet.
-    flows: Vec<Flow>,
+    chains: Chains<T, Flow>,
     /// Each receiver's queue for packets whose set is full of others' packets.
     spare: Vec<u32>,
     sources: Hosts,
     destinations: Hosts,
     /// Flows by set: sparse ones, bulk ones with those of [`Set::SparseWait`], decaying ones.
     lists: [Ends; 3],
-    /// Each receiver's flows that hold packets.
-    busy: Vec<Ends>,
-    len: u32,
-    bytes: u64,
     /// Time from which on the shaper lets the next packet pass.
     next_at: Instant,
     dropped: VecDeque<(T, DropCause)>,
@@ -184,15 +176,11 @@ impl<T: Item> Cake<T> {
             times: config.times(),
             quantum: config.quantum(),
             random,
-            packets: Slab::new(),
-            flows: Vec::new(),
+            chains: Chains::new(),
             spare: Vec::new(),
             sources: Hosts::default(),
             destinations: Hosts::default(),
             lists: [Ends::EMPTY; 3],
-            busy: Vec::new(),
-            len: 0,
-            bytes: 0,
             next_at: Instant::ZERO,
             dropped: VecDeque::new(),
         }
@@ -200,11 +188,11 @@ impl<T: Item> Cake<T> {
 
     /// Makes room in the tables for a receiver that is not in them.
     #[cold]
-    fn meet(&mut self, receiver: usize) {
-        self.busy.resize(receiver + 1, Ends::EMPTY);
-        self.spare.resize(receiver + 1, NONE);
-        if self.flows.is_empty() {
-            self.flows.resize(QUEUES, FREE);
+    fn meet(&mut self, receiver: u32) {
+        self.chains.make_room(receiver);
+        self.spare.resize(receiver as usize + 1, NONE);
+        if self.chains.flows.is_empty() {
+            self.chains.flows.resize(QUEUES, FREE);
             self.sources.make_room();
             self.destinations.make_room();
         }
@@ -214,14 +202,16 @@ impl<T: Item> Cake<T> {
     /// first. A queue holds packets to one receiver only.
     fn classify(&mut self, item: &T) -> u32 {
         let receiver = item.receiver();
-        if receiver as usize >= self.busy.len() {
-            self.meet(receiver as usize);
+        if !self.chains.has_room(receiver) {
+            self.meet(receiver);
         }
         let (key, tag) = (item.flow(), item.flow().hash());
-        let suits = |flow: &Flow| flow.packets == 0 || flow.receiver == receiver;
+        let suits = |flow: &Flow| flow.chain.packets == 0 || flow.chain.receiver == receiver;
         let is_own = |flow: &Flow| flow.tag == tag && suits(flow);
         let find = |fits: &dyn Fn(&Flow) -> bool| {
-            table::places(tag).find(|place| fits(&self.flows[*place])).map(|place| place as u32)
+            table::places(tag)
+                .find(|place| fits(&self.chains.flows[*place]))
+                .map(|place| place as u32)
         };
         let own = find(&is_own);
         let number = own
@@ -235,26 +225,26 @@ impl<T: Item> Cake<T> {
             }
             let (source, destination) =
                 (self.sources.place(key.source), self.destinations.place(key.destination));
-            let flow = &mut self.flows[number as usize];
+            let flow = &mut self.chains.flows[number as usize];
             *flow = Flow { tag, source, destination, ..*flow };
             if is_bulk {
                 self.count_in(number);
             }
         }
-        self.flows[number as usize].receiver = receiver;
+        self.chains.flows[number as usize].chain.receiver = receiver;
         number
     }
 
     fn spare_of(&mut self, receiver: u32) -> u32 {
         if self.spare[receiver as usize] == NONE {
-            self.spare[receiver as usize] = self.flows.len() as u32;
-            self.flows.push(FREE);
+            self.spare[receiver as usize] = self.chains.flows.len() as u32;
+            self.chains.flows.push(FREE);
         }
         self.spare[receiver as usize]
     }
 
     fn flow(&self, number: u32) -> &Flow {
-        &self.flows[number as usize]
+        &self.chains.flows[number as usize]
     }
 
     /// Counts a bulk flow among those of its hosts.
@@ -289,11 +279,11 @@ impl<T: Item> Cake<T> {
         if let Some(list) = old.list() {
             match before {
                 NONE => self.lists[list].first = after,
-                before => self.flows[before as usize].after = after,
+                before => self.chains.flows[before as usize].after = after,
             }
             match after {
                 NONE => self.lists[list].last = before,
-                after => self.flows[after as usize].before = before,
+                after => self.chains.flows[after as usize].before = before,
             }
         }
         match (old == Set::Bulk, set == Set::Bulk) {
@@ -305,63 +295,25 @@ impl<T: Item> Cake<T> {
             None => NONE,
             Some(list) => core::mem::replace(&mut self.lists[list].last, number),
         };
-        let flow = &mut self.flows[number as usize];
+        let flow = &mut self.chains.flows[number as usize];
         (flow.set, flow.before, flow.after) = (set, last, NONE);
         match (last, set.list()) {
             (NONE, Some(list)) => self.lists[list].first = number,
             (NONE, None) => {}
-            (last, _) => self.flows[last as usize].after = number,
+            (last, _) => self.chains.flows[last as usize].after = number,
         }
-    }
-
-    /// Appends a packet to a flow.
-    fn append(&mut self, now: Instant, number: u32, item: T) {
-        let bytes = item.bytes();
-        let place = self.packets.insert(Packet { item, bytes, at: now, after: NONE });
-        let flow = &mut self.flows[number as usize];
-        let last = core::mem::replace(&mut flow.last, place);
-        flow.packets += 1;
-        flow.bytes += u64::from(bytes);
-        self.len += 1;
-        self.bytes += u64::from(bytes);
-        if last == NONE {
-            flow.first = place;
-            self.join_busy(number);
-        } else {
-            self.packets.get_mut(last).after = place;
-        }
-    }
-
-    /// Takes the oldest packet of a flow.
-    fn take(&mut self, number: u32) -> Option<(T, Instant)> {
-        let flow = &mut self.flows[number as usize];
-        if flow.first == NONE {
-            return None;
-        }
-        let Packet { item, bytes, at, after } = self.packets.remove(flow.first);
-        flow.first = after;
-        flow.packets -= 1;
-        flow.bytes -= u64::from(bytes);
-        self.len -= 1;
-        self.bytes -= u64::from(bytes);
-        debug_assert_eq!(flow.packets == 0, after == NONE, "{flow:?}");
-        debug_assert!(self.len > 0 || self.bytes == 0, "no packets of {} bytes", self.bytes);
-        if after == NONE {
-            flow.last = NONE;
-            self.leave_busy(number);
-        }
-        Some((item, at))
     }
 
     /// Drops the oldest packets of the queues with the largest number of bytes until the limit is
     /// kept.
     fn shed(&mut self, now: Instant) {
-        while self.config.limit.is_exceeded(self.len, Bytes(self.bytes)) {
+        while self.config.limit.is_exceeded(self.chains.len(), self.chains.bytes()) {
             // Linear in the queues, as an overflow is rare: COBALT drops long before.
-            let longest = (0..self.flows.len()).max_by_key(|n| (self.flows[*n].bytes, Reverse(*n)));
-            let Some(number) = longest else { return };
-            let Some((item, _)) = self.take(number as u32) else { return };
-            self.flows[number].cobalt.overflowed(now, &self.times);
+            let flows = self.chains.flows.iter().enumerate();
+            let longest = flows.max_by_key(|(number, flow)| (flow.chain.bytes, Reverse(*number)));
+            let Some((number, _)) = longest else { return };
+            let Some((item, _)) = self.chains.take(number as u32) else { return };
+            self.chains.flows[number].cobalt.overflowed(now, &self.times);
             self.dropped.push_back((item, DropCause::QueueFull));
         }
     }
@@ -369,7 +321,7 @@ impl<T: Item> Cake<T> {
     /// The next packet by the order of service, without regard to the shaper.
     fn next(&mut self, now: Instant) -> Option<T> {
         let mut may_decay = true;
-        while self.len > 0 {
+        while self.chains.len() > 0 {
             // One decaying flow for each packet: their AQM comes to rest beside the others.
             let decaying = self.lists[DECAYING].first;
             let order = [self.lists[SPARSE].first, self.lists[BULK].first, decaying];
@@ -380,7 +332,7 @@ impl<T: Item> Cake<T> {
             let flow = self.flow(number);
             if flow.deficit <= 0 {
                 let set = match flow.set {
-                    Set::Sparse if flow.packets > 0 => Set::Bulk,
+                    Set::Sparse if flow.chain.packets > 0 => Set::Bulk,
                     Set::Sparse => Set::SparseWait,
                     set => set,
                 };
@@ -388,13 +340,13 @@ impl<T: Item> Cake<T> {
                 // Random rounding, lest a flow of many lose the same fraction in each turn.
                 let parts = (self.quantum << 16) / self.host_load(number);
                 let rounding = (self.random.next_u64() >> 48) as i64;
-                self.flows[number as usize].deficit += (parts + rounding) >> 16;
+                self.chains.flows[number as usize].deficit += (parts + rounding) >> 16;
                 continue;
             }
             if let Some(item) = self.serve(now, number) {
                 return Some(item);
             }
-            let (cobalt, times) = (&mut self.flows[number as usize].cobalt, &self.times);
+            let (cobalt, times) = (&mut self.chains.flows[number as usize].cobalt, &self.times);
             cobalt.emptied(now, times);
             let set = if cobalt.is_at_rest(now) { Set::None } else { Set::Decaying };
             self.move_to(number, set);
@@ -405,12 +357,12 @@ impl<T: Item> Cake<T> {
     /// The next packet of a flow that COBALT does not drop; it never drops the last one.
     fn serve(&mut self, now: Instant, number: u32) -> Option<T> {
         loop {
-            let (mut item, at) = self.take(number)?;
-            let Self { flows, times, random, .. } = self;
-            let flow = &mut flows[number as usize];
+            let (mut item, at) = self.chains.take(number)?;
+            let Self { chains, times, random, .. } = self;
+            let flow = &mut chains.flows[number as usize];
             let mark = || item.mark_ce();
             let drops = flow.cobalt.drops(now, now.since(at), times, random, mark);
-            if !drops || flow.packets == 0 {
+            if !drops || flow.chain.packets == 0 {
                 let bytes = self.config.on_link(item.bytes());
                 flow.deficit -= i64::from(bytes);
                 if let Some(rate) = self.config.rate {
@@ -421,71 +373,24 @@ impl<T: Item> Cake<T> {
             self.dropped.push_back((item, DropCause::Aqm));
         }
     }
-
-    /// Removes the oldest packet for a receiver that `goes` selects, without service.
-    fn withdraw_oldest(&mut self, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
-        let busy = core::iter::successors(self.first_to(receiver), |&number| {
-            Some(self.flows[number as usize].after_to).filter(|&next| next != NONE)
-        });
-        let flows = busy.map(|number| (number, self.flows[number as usize].first));
-        let found = chain::oldest(&self.packets, flows, goes)?;
-        if found.before == NONE {
-            return self.take(found.flow).map(|(item, _)| item);
-        }
-        let flow = &mut self.flows[found.flow as usize];
-        let Packet { item, bytes, .. } = chain::unlink(&mut self.packets, found, &mut flow.last);
-        flow.packets -= 1;
-        flow.bytes -= u64::from(bytes);
-        self.len -= 1;
-        self.bytes -= u64::from(bytes);
-        Some(item)
-    }
-
-    fn first_to(&self, receiver: u32) -> Option<u32> {
-        self.busy.get(receiver as usize).map(|ends| ends.first).filter(|&first| first != NONE)
-    }
-
-    fn join_busy(&mut self, number: u32) {
-        let ends = &mut self.busy[self.flows[number as usize].receiver as usize];
-        let before = core::mem::replace(&mut ends.last, number);
-        match before {
-            NONE => ends.first = number,
-            before => self.flows[before as usize].after_to = number,
-        }
-        let flow = &mut self.flows[number as usize];
-        (flow.before_to, flow.after_to) = (before, NONE);
-    }
-
-    fn leave_busy(&mut self, number: u32) {
-        let Flow { receiver, before_to, after_to, .. } = *self.flow(number);
-        let ends = &mut self.busy[receiver as usize];
-        match before_to {
-            NONE => ends.first = after_to,
-            before => self.flows[before as usize].after_to = after_to,
-        }
-        match after_to {
-            NONE => ends.last = before_to,
-            after => self.flows[after as usize].before_to = before_to,
-        }
-    }
 }
 
 impl<T: Item + Debug + Send> Discipline<T> for Cake<T> {
     fn push(&mut self, now: Instant, item: T) {
-        if self.len == 0 {
+        if self.chains.len() == 0 {
             // Time in which nothing waited is no credit: there are no bursts.
             self.next_at = self.next_at.max(now);
         }
         let number = self.classify(&item);
-        self.append(now, number, item);
+        self.chains.append(now, number, item);
         match self.flow(number).set {
             Set::None | Set::Decaying => {
                 self.move_to(number, Set::Sparse);
-                self.flows[number as usize].deficit = self.quantum / self.host_load(number);
+                self.chains.flows[number as usize].deficit = self.quantum / self.host_load(number);
             }
             Set::SparseWait => {
                 // Its place among the bulk flows remains.
-                self.flows[number as usize].set = Set::Bulk;
+                self.chains.flows[number as usize].set = Set::Bulk;
                 self.count_in(number);
             }
             Set::Sparse | Set::Bulk => {}
@@ -501,23 +406,21 @@ impl<T: Item + Debug + Send> Discipline<T> for Cake<T> {
     /// Takes packets ahead of the shaper, which pays for them later: a MAC that aggregates takes
     /// a frame at a time.
     fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
-        let number = self.first_to(receiver)?;
+        let number = self.chains.first_to(receiver)?;
         let item = self.serve(now, number);
         let flow = self.flow(number);
-        if flow.deficit <= 0 && flow.packets > 0 {
-            self.leave_busy(number);
-            self.join_busy(number);
+        if flow.deficit <= 0 && flow.chain.packets > 0 {
+            self.chains.put_last(number);
         }
         item
     }
 
     fn withdraw(&mut self, _: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
-        self.withdraw_oldest(receiver, goes)
+        self.chains.withdraw(receiver, goes)
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {
-        let flow = self.flow(self.first_to(receiver)?);
-        Some(self.packets.get(flow.first).bytes)
+        self.chains.peek_to(receiver)
     }
 
     fn dropped(&mut self) -> Option<(T, DropCause)> {
@@ -525,14 +428,14 @@ impl<T: Item + Debug + Send> Discipline<T> for Cake<T> {
     }
 
     fn len(&self) -> u32 {
-        self.len
+        self.chains.len()
     }
 
     fn bytes(&self) -> Bytes {
-        Bytes(self.bytes)
+        self.chains.bytes()
     }
 
     fn deadline(&self) -> Option<Instant> {
-        (self.config.rate.is_some() && self.len > 0).then_some(self.next_at)
+        (self.config.rate.is_some() && self.chains.len() > 0).then_some(self.next_at)
     }
 }

@@ -3,10 +3,10 @@
 //! Flows are grouped: a group has its own lists of new and old flows. FQ-CoDel has one group;
 //! airtime fairness has one for each station, as Linux's mac80211 has.
 
-use crate::chain::{self, Packet};
+use crate::chain::{Chain, Chained, Chains};
 use crate::codel::{Backlog, Codel, CodelConfig};
 use crate::limit::Limit;
-use crate::slab::{Ends, NONE, Slab};
+use crate::slab::{Ends, NONE};
 use crate::{Goes, Item};
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Instant};
@@ -38,35 +38,30 @@ enum Listed {
 
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    first: u32,
-    last: u32,
-    packets: u32,
-    bytes: u64,
+    chain: Chain,
     deficit: i64,
     codel: Codel,
-    receiver: u32,
     listed: Listed,
     /// The next in the list of its group.
     after: u32,
-    /// The neighbours among the receiver's flows that hold packets.
-    before_to: u32,
-    after_to: u32,
 }
 
 impl Flow {
-    const IDLE: Self = Self {
-        first: NONE,
-        last: NONE,
-        packets: 0,
-        bytes: 0,
-        deficit: 0,
-        codel: Codel::NEW,
-        receiver: 0,
-        listed: Listed::No,
-        after: NONE,
-        before_to: NONE,
-        after_to: NONE,
-    };
+    /// A flow to `receiver` that has had no packet.
+    const fn to(receiver: u32) -> Self {
+        let (chain, listed) = (Chain::to(receiver), Listed::No);
+        Self { chain, deficit: 0, codel: Codel::NEW, listed, after: NONE }
+    }
+}
+
+impl Chained for Flow {
+    fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    fn chain_mut(&mut self) -> &mut Chain {
+        &mut self.chain
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +74,7 @@ struct Group {
 fn enlisted(place: &mut u32, flows: &mut Vec<Flow>, receiver: u32) -> u32 {
     if *place == NONE {
         *place = flows.len() as u32;
-        flows.push(Flow { receiver, ..Flow::IDLE });
+        flows.push(Flow::to(receiver));
     }
     *place
 }
@@ -90,19 +85,14 @@ pub(crate) struct FairQueues<T> {
     config: FairConfig,
     /// Whether each receiver's flows are a group; otherwise all are one.
     by_receiver: bool,
-    packets: Slab<Packet<T>>,
     /// The flows that have had a packet, of buckets and beyond.
-    flows: Vec<Flow>,
+    chains: Chains<T, Flow>,
     /// The flow of each bucket; empty until the first packet comes. A queue that nothing passes
     /// takes no memory, however many buckets it has.
     buckets: Vec<u32>,
     /// Each receiver's flow beyond the buckets, for when its buckets hold others' packets.
     spare: Vec<u32>,
     groups: Vec<Group>,
-    /// Each receiver's flows that hold packets.
-    busy: Vec<Ends>,
-    len: u32,
-    bytes: u64,
     dropped: VecDeque<(T, DropCause)>,
 }
 
@@ -111,24 +101,20 @@ impl<T: Item> FairQueues<T> {
         Self {
             config,
             by_receiver,
-            packets: Slab::new(),
-            flows: Vec::new(),
+            chains: Chains::new(),
             buckets: Vec::new(),
             spare: Vec::new(),
             groups: vec![Group { new: Ends::EMPTY, old: Ends::EMPTY }],
-            busy: Vec::new(),
-            len: 0,
-            bytes: 0,
             dropped: VecDeque::new(),
         }
     }
 
     pub(crate) const fn len(&self) -> u32 {
-        self.len
+        self.chains.len()
     }
 
     pub(crate) const fn bytes(&self) -> Bytes {
-        Bytes(self.bytes)
+        self.chains.bytes()
     }
 
     pub(crate) fn dropped(&mut self) -> Option<(T, DropCause)> {
@@ -137,8 +123,9 @@ impl<T: Item> FairQueues<T> {
 
     /// Makes room in the tables for a receiver that is not in them.
     #[cold]
-    fn meet(&mut self, receiver: usize) {
-        self.busy.resize(receiver + 1, Ends::EMPTY);
+    fn meet(&mut self, receiver: u32) {
+        self.chains.make_room(receiver);
+        let receiver = receiver as usize;
         self.spare.resize(receiver + 1, NONE);
         if self.by_receiver {
             self.groups.resize(receiver + 1, Group { new: Ends::EMPTY, old: Ends::EMPTY });
@@ -151,48 +138,32 @@ impl<T: Item> FairQueues<T> {
     /// is another's, the receiver's spare queue takes the packet.
     fn classify(&mut self, item: &T) -> u32 {
         let receiver = item.receiver();
-        if receiver as usize >= self.busy.len() {
-            self.meet(receiver as usize);
+        if !self.chains.has_room(receiver) {
+            self.meet(receiver);
         }
         let bucket = (item.flow().hash() % self.buckets.len() as u64) as usize;
-        let number = enlisted(&mut self.buckets[bucket], &mut self.flows, receiver);
-        let flow = &mut self.flows[number as usize];
+        let flows = &mut self.chains.flows;
+        let number = enlisted(&mut self.buckets[bucket], flows, receiver);
+        let flow = &mut flows[number as usize];
         if flow.listed == Listed::No {
-            flow.receiver = receiver;
+            flow.chain.receiver = receiver;
         }
-        if flow.receiver == receiver {
+        if flow.chain.receiver == receiver {
             return number;
         }
-        enlisted(&mut self.spare[receiver as usize], &mut self.flows, receiver)
+        enlisted(&mut self.spare[receiver as usize], flows, receiver)
     }
 
     /// Adds an item, then drops from the longest queue if that was one too many.
     pub(crate) fn push(&mut self, now: Instant, item: T) {
         let number = self.classify(&item);
-        let bytes = item.bytes();
-        let place = self.packets.insert(Packet { item, bytes, at: now, after: NONE });
-        let flow = &mut self.flows[number as usize];
-        let before = core::mem::replace(&mut flow.last, place);
-        flow.packets += 1;
-        flow.bytes += u64::from(bytes);
-        let (is_first, is_unlisted) = (before == NONE, flow.listed == Listed::No);
-        debug_assert_eq!(is_first, flow.packets == 1, "{flow:?}");
-        if is_unlisted {
+        self.chains.append(now, number, item);
+        let flow = &mut self.chains.flows[number as usize];
+        if flow.listed == Listed::No {
             flow.deficit = i64::from(self.config.quantum);
-        }
-        match is_first {
-            true => flow.first = place,
-            false => self.packets.get_mut(before).after = place,
-        }
-        self.len += 1;
-        self.bytes += u64::from(bytes);
-        if is_first {
-            self.join_busy(number);
-        }
-        if is_unlisted {
             self.list(number, Listed::New);
         }
-        if self.config.limit.is_exceeded(self.len, self.bytes()) {
+        if self.config.limit.is_exceeded(self.len(), self.bytes()) {
             self.drop_from_longest();
         }
     }
@@ -203,44 +174,18 @@ impl<T: Item> FairQueues<T> {
         // The search is linear in the flows that hold packets. One search therefore pays for up to
         // `DROP_BATCH` drops, since overload would otherwise cost a search for each packet.
         let mut longest = (0, NONE);
-        for ends in &self.busy {
-            let mut number = ends.first;
-            while number != NONE {
-                let flow = &self.flows[number as usize];
-                if longest.1 == NONE || flow.bytes > longest.0 {
-                    longest = (flow.bytes, number);
-                }
-                number = flow.after_to;
+        for number in self.chains.busy() {
+            let Chain { bytes, .. } = self.chains.flows[number as usize].chain;
+            if longest.1 == NONE || bytes > longest.0 {
+                longest = (bytes, number);
             }
         }
-        let half = self.flows[longest.1 as usize].packets.div_ceil(2);
+        let half = self.chains.flows[longest.1 as usize].chain.packets.div_ceil(2);
         for _ in 0..half.min(DROP_BATCH) {
-            if let Some((item, _)) = self.take(longest.1) {
+            if let Some((item, _)) = self.chains.take(longest.1) {
                 self.dropped.push_back((item, DropCause::QueueFull));
             }
         }
-    }
-
-    /// Takes the oldest packet of a flow.
-    fn take(&mut self, number: u32) -> Option<(T, Instant)> {
-        let flow = &mut self.flows[number as usize];
-        if flow.first == NONE {
-            return None;
-        }
-        let Packet { item, bytes, at, after } = self.packets.remove(flow.first);
-        flow.first = after;
-        flow.packets -= 1;
-        flow.bytes -= u64::from(bytes);
-        self.len -= 1;
-        self.bytes -= u64::from(bytes);
-        debug_assert_eq!(flow.packets == 0, after == NONE, "{flow:?}");
-        debug_assert!(flow.packets > 0 || flow.bytes == 0, "{flow:?}");
-        debug_assert!(self.len > 0 || self.bytes == 0, "no packets of {} bytes", self.bytes);
-        if after == NONE {
-            flow.last = NONE;
-            self.leave_busy(number);
-        }
-        Some((item, at))
     }
 
     /// The group's next packet (RFC 8290 section 4.2).
@@ -252,8 +197,8 @@ impl<T: Item> FairQueues<T> {
                 (NONE, first) => (first, Listed::Old),
                 (first, _) => (first, Listed::New),
             };
-            if self.flows[number as usize].deficit <= 0 {
-                self.flows[number as usize].deficit += i64::from(self.config.quantum);
+            if self.chains.flows[number as usize].deficit <= 0 {
+                self.chains.flows[number as usize].deficit += i64::from(self.config.quantum);
                 self.unlist_first(group, from);
                 self.list(number, Listed::Old);
                 continue;
@@ -273,12 +218,11 @@ impl<T: Item> FairQueues<T> {
     /// back the service out of turn in later rounds.
     pub(crate) fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
         loop {
-            let number = self.first_to(receiver)?;
+            let number = self.chains.first_to(receiver)?;
             let Some(item) = self.serve(now, number) else { continue };
-            let flow = &self.flows[number as usize];
-            if flow.deficit <= 0 && flow.packets > 0 {
-                self.leave_busy(number);
-                self.join_busy(number);
+            let flow = &self.chains.flows[number as usize];
+            if flow.deficit <= 0 && flow.chain.packets > 0 {
+                self.chains.put_last(number);
             }
             return Some(item);
         }
@@ -286,38 +230,19 @@ impl<T: Item> FairQueues<T> {
 
     /// Removes the oldest packet for a receiver that `goes` selects, without service.
     pub(crate) fn withdraw(&mut self, receiver: u32, goes: Goes<'_, T>) -> Option<T> {
-        let busy = core::iter::successors(self.first_to(receiver), |&number| {
-            Some(self.flows[number as usize].after_to).filter(|&next| next != NONE)
-        });
-        let flows = busy.map(|number| (number, self.flows[number as usize].first));
-        let found = chain::oldest(&self.packets, flows, goes)?;
-        if found.before == NONE {
-            return self.take(found.flow).map(|(item, _)| item);
-        }
-        let flow = &mut self.flows[found.flow as usize];
-        let Packet { item, bytes, .. } = chain::unlink(&mut self.packets, found, &mut flow.last);
-        flow.packets -= 1;
-        flow.bytes -= u64::from(bytes);
-        self.len -= 1;
-        self.bytes -= u64::from(bytes);
-        Some(item)
+        self.chains.withdraw(receiver, goes)
     }
 
     pub(crate) fn peek_to(&self, receiver: u32) -> Option<u32> {
-        let flow = &self.flows[self.first_to(receiver)? as usize];
-        Some(self.packets.get(flow.first).bytes)
-    }
-
-    fn first_to(&self, receiver: u32) -> Option<u32> {
-        self.busy.get(receiver as usize).map(|ends| ends.first).filter(|&first| first != NONE)
+        self.chains.peek_to(receiver)
     }
 
     /// Returns the next packet of a flow that CoDel does not drop.
     fn serve(&mut self, now: Instant, number: u32) -> Option<T> {
-        let mut codel = self.flows[number as usize].codel;
+        let mut codel = self.chains.flows[number as usize].codel;
         let config = self.config.codel;
         let item = codel.dequeue(now, &config, &mut Watched { queues: self, number });
-        let flow = &mut self.flows[number as usize];
+        let flow = &mut self.chains.flows[number as usize];
         flow.codel = codel;
         if let Some(item) = &item {
             flow.deficit -= i64::from(item.bytes());
@@ -326,19 +251,23 @@ impl<T: Item> FairQueues<T> {
     }
 
     fn group_of(&self, number: u32) -> usize {
-        if self.by_receiver { self.flows[number as usize].receiver as usize } else { 0 }
+        if self.by_receiver {
+            self.chains.flows[number as usize].chain.receiver as usize
+        } else {
+            0
+        }
     }
 
     /// Appends a flow that is in no list.
     fn list(&mut self, number: u32, to: Listed) {
         let group = self.group_of(number);
-        let flow = &mut self.flows[number as usize];
+        let flow = &mut self.chains.flows[number as usize];
         (flow.listed, flow.after) = (to, NONE);
         let group = &mut self.groups[group];
         let ends = if to == Listed::New { &mut group.new } else { &mut group.old };
         match ends.last {
             NONE => ends.first = number,
-            last => self.flows[last as usize].after = number,
+            last => self.chains.flows[last as usize].after = number,
         }
         ends.last = number;
     }
@@ -346,37 +275,12 @@ impl<T: Item> FairQueues<T> {
     fn unlist_first(&mut self, group: usize, from: Listed) {
         let group = &mut self.groups[group];
         let ends = if from == Listed::New { &mut group.new } else { &mut group.old };
-        let flow = &mut self.flows[ends.first as usize];
+        let flow = &mut self.chains.flows[ends.first as usize];
         ends.first = flow.after;
         if ends.first == NONE {
             ends.last = NONE;
         }
         flow.listed = Listed::No;
-    }
-
-    fn join_busy(&mut self, number: u32) {
-        let ends = &mut self.busy[self.flows[number as usize].receiver as usize];
-        let before = ends.last;
-        ends.last = number;
-        match before {
-            NONE => ends.first = number,
-            before => self.flows[before as usize].after_to = number,
-        }
-        let flow = &mut self.flows[number as usize];
-        (flow.before_to, flow.after_to) = (before, NONE);
-    }
-
-    fn leave_busy(&mut self, number: u32) {
-        let Flow { receiver, before_to, after_to, .. } = self.flows[number as usize];
-        let ends = &mut self.busy[receiver as usize];
-        match before_to {
-            NONE => ends.first = after_to,
-            before => self.flows[before as usize].after_to = after_to,
-        }
-        match after_to {
-            NONE => ends.last = before_to,
-            after => self.flows[after as usize].before_to = before_to,
-        }
     }
 }
 
@@ -390,12 +294,12 @@ impl<T: Item> Backlog for Watched<'_, T> {
     type Packet = T;
 
     fn take(&mut self) -> Option<(T, Instant)> {
-        self.queues.take(self.number)
+        self.queues.chains.take(self.number)
     }
 
     fn is_short(&self) -> bool {
-        let flow = &self.queues.flows[self.number as usize];
-        flow.bytes <= u64::from(self.queues.config.quantum)
+        let flow = &self.queues.chains.flows[self.number as usize];
+        flow.chain.bytes <= u64::from(self.queues.config.quantum)
     }
 
     fn signal(&mut self, mut item: T) -> Option<T> {
