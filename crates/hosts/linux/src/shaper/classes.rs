@@ -282,8 +282,11 @@ impl Layout {
     ) -> io::Result<()> {
         let minors = self.first_minor(slot.number)..;
         for ((class, minor), weight) in slot.classes.iter_mut().zip(minors).zip(&wanted.weights) {
+            // A station behind a router keeps the kernel's minimum rate without weight: the answers
+            // to its reports take its class, and without them it would not learn that reports
+            // arrive.
             let is_closed = *weight == 0.0 && matches!(wanted.destination, Destination::Link(_));
-            self.settle_class(kernel, class, minor, *weight, whole, is_closed)?;
+            self.settle_class(kernel, class, minor, self.share(*weight, whole), is_closed)?;
         }
         let destination = wanted.destination;
         let row = self.row(slot.number, destination).add(self.index);
@@ -301,18 +304,15 @@ impl Layout {
         self.delete_filters(kernel, slot, |other| other != destination)
     }
 
-    /// A station behind a router keeps the kernel's minimum rate without weight: the answers to its
-    /// reports take its class, and without them it would not learn that reports arrive.
+    /// Gives a class its share and its queues, or no queue if it is closed.
     fn settle_class(
         &self,
         kernel: &mut impl TrafficControl,
         class: &mut Class,
         minor: u16,
-        weight: f64,
-        whole: f64,
+        share: Share,
         is_closed: bool,
     ) -> io::Result<()> {
-        let share = self.share(weight, whole);
         let named = |what: &str| {
             let name = format!("{what} class {:x}:{minor:x}", tc::MAJOR);
             move |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"))
