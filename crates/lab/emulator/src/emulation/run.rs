@@ -142,44 +142,62 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         names: real.iter().chain(&bridged).map(name).collect(),
         bridge,
     };
-    let (mut broken, mut incomplete_record, mut no_realtime) = (None, None, None);
-    let (mut agreement, mut seen_windows, mut kept_carrier) = (None, None, None);
-    let (mut seen_sockets, mut is_ended, mut why_not) = (None, false, None);
+    let mut after = Aftermath::default();
     let mut host = |world: &World, sink: &mut dyn Sink| {
         let steerable = world.clone().steerable();
-        let mut prepare = || no_realtime = prepare(request, own.as_ref());
+        let mut prepare = || after.no_realtime = prepare(request, own.as_ref());
         let Driven { report, sockets, programs, windows, no_carrier } =
             emulation.drive(&steerable, sink, &mut prepare, show)?;
-        (seen_windows, kept_carrier) = (windows, no_carrier);
-        is_ended = request.stop.load(Ordering::Relaxed);
-        why_not = incomparable(&report);
+        (after.windows, after.no_carrier) = (windows, no_carrier);
+        after.is_ended = request.stop.load(Ordering::Relaxed);
+        after.incomparable = incomparable(&report);
         // Whoever interrupted the run does not wait for a simulation.
-        if request.beside_simulation && !is_ended && why_not.is_none() {
-            agreement = agree(world, &report, &request.stop)?;
+        if request.beside_simulation && !after.is_ended && after.incomparable.is_none() {
+            after.agreement = agree(world, &report, &request.stop)?;
         }
         let failure = sockets.as_ref().and_then(traffic::Report::failure);
         let emulation = Some(summary(&report, failure, &emulation.names, programs));
-        seen_sockets = sockets;
+        after.sockets = sockets;
         if let Stopped::Failed(error) = report.stopped {
-            broken = Some(error);
+            after.broken = Some(error);
         }
-        incomplete_record = report.recorded.as_ref().and_then(missing);
+        after.incomplete_record = report.recorded.as_ref().and_then(missing);
         Ok(Hosted { outcome: report.outcome, emulation, untold: Vec::new() })
     };
     let output = request.directory.map_or(Output::Nothing, Output::Full);
     let run = run::execute_on(request.plan, request.job, output, &mut host)?;
-    Ok(Emulated {
-        run,
-        broken,
-        incomplete_record,
-        sockets: seen_sockets,
-        windows: seen_windows,
-        agreement,
-        incomparable: why_not,
-        no_realtime,
-        no_carrier: kept_carrier,
-        is_ended,
-    })
+    Ok(after.of(run))
+}
+
+/// Results of an emulation beside those of its run. The fields are those of [`Emulated`].
+#[derive(Default)]
+struct Aftermath {
+    broken: Option<drive::Error>,
+    incomplete_record: Option<String>,
+    sockets: Option<traffic::Report>,
+    windows: Option<Windows>,
+    agreement: Option<Agreement>,
+    incomparable: Option<&'static str>,
+    no_realtime: Option<fairwave_netns::Error>,
+    no_carrier: Option<fairwave_netns::Error>,
+    is_ended: bool,
+}
+
+impl Aftermath {
+    fn of(self, run: Run) -> Emulated {
+        Emulated {
+            run,
+            broken: self.broken,
+            incomplete_record: self.incomplete_record,
+            sockets: self.sockets,
+            windows: self.windows,
+            agreement: self.agreement,
+            incomparable: self.incomparable,
+            no_realtime: self.no_realtime,
+            no_carrier: self.no_carrier,
+            is_ended: self.is_ended,
+        }
+    }
 }
 
 /// The loop's own processor, if it is to wait busily. It is reserved before any process is started,
