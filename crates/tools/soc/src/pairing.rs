@@ -103,7 +103,7 @@ impl<'a> Frames<'a> {
 }
 
 /// The person at the access point, who confirms that both ends show the same code.
-pub trait People {
+pub trait Confirm {
     /// Shows the code to the person. `Some` is an answer that needs no wait.
     fn ask(&self, station: Mac, code: Code) -> Option<bool>;
     /// Returns the person's answer. Called once standard input can be read.
@@ -120,59 +120,97 @@ pub fn offer(
     network: Key,
     window: Duration,
     stop: &AtomicBool,
-    people: &impl People,
+    person: &impl Confirm,
 ) -> Result<Mac, Error> {
-    let (clock, mut frames) = (Clock::start(), Frames::open(interface)?);
-    let mut registrar = Registrar::new(network, random()?, random()?, clock.now() + window);
+    let (clock, frames) = (Clock::start(), Frames::open(interface)?);
+    let registrar = Registrar::new(network, random()?, random()?, clock.now() + window);
+    let mut offer = Offer { clock, frames, registrar, window, person, is_requested: false };
     let stdin = io::stdin();
-    let mut is_requested = false;
     while !stop.load(Ordering::Relaxed) {
-        let now = clock.now();
-        for (from, message) in frames.take()? {
-            registrar.handle(now, RegistrarInput::Message(from, message));
-        }
-        registrar.wake(now);
-        // Sent before the person is asked: the station needs the nonce to show its code.
-        send_all(&mut registrar, &frames, clock)?;
-        while let Some(event) = registrar.event() {
-            match event {
-                RegistrarEvent::Code { station, code } => match people.ask(station, code) {
-                    None => is_requested = true,
-                    Some(is_same) => {
-                        registrar.handle(clock.now(), RegistrarInput::Compared(is_same));
-                    }
-                },
-                RegistrarEvent::Granted(station) => return Ok(station),
-                RegistrarEvent::Ended(why) => {
-                    send_all(&mut registrar, &frames, clock)?;
-                    let missing = match is_requested {
-                        true => "the codes were neither confirmed nor refused",
-                        false => "no station requested a key",
-                    };
-                    return Err(frames.ended(why, window, missing));
-                }
+        offer.take_frames()?;
+        while let Some(event) = offer.registrar.event() {
+            if let Some(station) = offer.on_event(event)? {
+                return Ok(station);
             }
         }
-        send_all(&mut registrar, &frames, clock)?;
+        offer.send()?;
         // The station's frames are answered while the person compares, as an earlier answer may be
         // lost.
-        let is_answered = is_requested && wait_for(&[&stdin], Duration::ZERO).is_ok_and(|is| is);
-        if is_answered {
-            is_requested = false;
-            registrar.handle(clock.now(), RegistrarInput::Compared(people.answer()));
-            send_all(&mut registrar, &frames, clock)?;
-            continue;
+        if !offer.take_answer(&stdin)? {
+            let beside = offer.is_requested.then_some(&stdin);
+            offer.frames.wait(clock, offer.registrar.deadline(), beside)?;
         }
-        frames.wait(clock, registrar.deadline(), is_requested.then_some(&stdin))?;
     }
-    Err(frames.interrupted())
+    Err(offer.frames.interrupted())
 }
 
-fn send_all(registrar: &mut Registrar, frames: &Frames<'_>, clock: Clock) -> Result<(), Error> {
-    while let Some(message) = registrar.poll(clock.now()) {
-        frames.send(message.station, message)?;
+/// A key that is offered.
+struct Offer<'a, C> {
+    clock: Clock,
+    frames: Frames<'a>,
+    registrar: Registrar,
+    window: Duration,
+    person: &'a C,
+    /// Whether the person's answer is awaited.
+    is_requested: bool,
+}
+
+impl<C: Confirm> Offer<'_, C> {
+    /// Takes the messages that wait. Answers are sent before the person is asked: the station needs
+    /// the nonce to show its code.
+    fn take_frames(&mut self) -> Result<(), Error> {
+        let now = self.clock.now();
+        for (from, message) in self.frames.take()? {
+            self.registrar.handle(now, RegistrarInput::Message(from, message));
+        }
+        self.registrar.wake(now);
+        self.send()
     }
-    Ok(())
+
+    /// Handles an event. Returns the station that has got its key.
+    fn on_event(&mut self, event: RegistrarEvent) -> Result<Option<Mac>, Error> {
+        match event {
+            RegistrarEvent::Code { station, code } => {
+                match self.person.ask(station, code) {
+                    None => self.is_requested = true,
+                    Some(is_same) => self.compared(is_same),
+                }
+                Ok(None)
+            }
+            RegistrarEvent::Granted(station) => Ok(Some(station)),
+            RegistrarEvent::Ended(why) => {
+                self.send()?;
+                let missing = match self.is_requested {
+                    true => "the codes were neither confirmed nor refused",
+                    false => "no station requested a key",
+                };
+                Err(self.frames.ended(why, self.window, missing))
+            }
+        }
+    }
+
+    /// Takes the person's answer, if one is awaited and there. Returns whether it was.
+    fn take_answer(&mut self, stdin: &Stdin) -> Result<bool, Error> {
+        let is_there = || wait_for(&[stdin], Duration::ZERO).is_ok_and(|is| is);
+        if !self.is_requested || !is_there() {
+            return Ok(false);
+        }
+        self.is_requested = false;
+        self.compared(self.person.answer());
+        self.send()?;
+        Ok(true)
+    }
+
+    fn compared(&mut self, is_same: bool) {
+        self.registrar.handle(self.clock.now(), RegistrarInput::Compared(is_same));
+    }
+
+    fn send(&mut self) -> Result<(), Error> {
+        while let Some(message) = self.registrar.poll(self.clock.now()) {
+            self.frames.send(message.station, message)?;
+        }
+        Ok(())
+    }
 }
 
 /// Asks for this station's key. `show` gets the code that the access point has to show, too.

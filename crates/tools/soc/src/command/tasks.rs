@@ -5,7 +5,7 @@ use crate::command::choice::Facts;
 use crate::command::log::Log;
 use crate::command::options::{Actuator, Ap, Frame, Join, Pair, Station, StationKey};
 use crate::key::{Secret, line_of, line_of_station};
-use crate::pairing::{self, People, random};
+use crate::pairing::{self, Confirm, random};
 #[cfg(feature = "user-space")]
 use crate::plane::PlanePlan;
 use crate::report::words;
@@ -103,8 +103,8 @@ pub fn pair(
     let network = secret(&options.key)?.network(&options.key.display().to_string())?;
     let (interface, window) = (&options.interface, options.window);
     console.note(&format!("waiting {window} for a station that runs `soc join`"));
-    let people = Prompt { console, trusts_first: options.trust_first };
-    let station = pairing::offer(interface, network, window, stop, &people)?;
+    let person = Prompt { console, trusts_first: options.trust_first };
+    let station = pairing::offer(interface, network, window, stop, &person)?;
     let words = format!("{station} has its key.\n");
     Ok(CommandResult {
         words,
@@ -118,7 +118,7 @@ struct Prompt<'a, C> {
     trusts_first: bool,
 }
 
-impl<C: Console> People for Prompt<'_, C> {
+impl<C: Console> Confirm for Prompt<'_, C> {
     fn ask(&self, station: Mac, code: Code) -> Option<bool> {
         if self.trusts_first {
             self.console.note(&format!("{station} comes first, with the code {code}"));
