@@ -9,10 +9,10 @@ use crate::via::Vias;
 use fairwave_console::{Console, Failure};
 use fairwave_linux::clock::{thread_cpu, thread_wait};
 use fairwave_shake_host::endpoint::PathStats;
-use fairwave_shake_host::{Config, Host, Session};
+use fairwave_shake_host::{Config, Host, Session, Stream};
 use fairwave_units::Duration;
 use fast_socks5::consts;
-use std::cell::{Cell, RefCell};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time;
@@ -106,6 +106,52 @@ async fn wait_for_others(session: &Session, paths: usize) {
     let _ = timeout(OTHERS, answered).await;
 }
 
+/// Counters at a time.
+struct Snapshot {
+    paths: Vec<PathStats>,
+    /// Processor time of this thread, with the time that it waited for a processor.
+    cpu: Duration,
+    at: Instant,
+}
+
+impl Snapshot {
+    fn take(session: &Session) -> Self {
+        Self { paths: session.paths(), cpu: thread_cpu() + thread_wait(), at: Instant::now() }
+    }
+
+    fn path(&self, id: usize) -> PathStats {
+        let path = self.paths.iter().find(|path| usize::from(path.path) == id);
+        path.copied().unwrap_or_default()
+    }
+
+    /// Bytes of UDP's payload on all paths.
+    fn payload(&self) -> u64 {
+        self.paths.iter().map(payload).sum()
+    }
+
+    /// The run between an earlier snapshot and this one, in which the application received these
+    /// bytes.
+    fn since(
+        &self,
+        before: &Self,
+        via: &[String],
+        received: u64,
+        rtts_ms: &[Vec<f64>],
+    ) -> RunOutput {
+        let seconds = self.at.duration_since(before.at).as_secs_f64();
+        let paths = via.iter().zip(rtts_ms).enumerate().map(|(id, (via, rtts_ms))| {
+            path_output(via, &before.path(id), &self.path(id), rtts_ms, seconds)
+        });
+        RunOutput {
+            has_answered: true,
+            seconds,
+            mbps: received as f64 * 8e-6 / seconds,
+            cpu: (self.cpu - before.cpu).as_secs_f64() / seconds,
+            paths: paths.collect(),
+        }
+    }
+}
+
 /// Loads an open session with a test stream.
 async fn loaded(plan: &Plan, session: &Session, via: &[String]) -> Result<RunOutput, Failure> {
     wait_for_others(session, via.len()).await;
@@ -116,62 +162,52 @@ async fn loaded(plan: &Plan, session: &Session, via: &[String]) -> Result<RunOut
         |why| Failure::Run(format!("{}: the server refuses the test: {why}", plan.server));
     let mut stream =
         request(stream, consts::SOCKS5_CMD_TCP_CONNECT, &target).await.map_err(refused)?;
-    let (bytes, times) = (Cell::new(0u64), RefCell::new(vec![Vec::new(); via.len()]));
-    let (before, began, cpu) = (session.paths(), Instant::now(), thread_cpu() + thread_wait());
+    let (mut read, mut rtts_ms) = (0, vec![Vec::new(); via.len()]);
+    let before = Snapshot::take(session);
     let time = time::Duration::from_nanos(plan.time.as_nanos());
-    let carry = async {
-        match plan.test {
-            Test::Sink => meter::write(&mut stream, time).await,
-            Test::Source => {
-                let mut buffer = vec![0; 1 << 16];
-                loop {
-                    match stream.read(&mut buffer).await? {
-                        0 => return Ok(()),
-                        len => bytes.set(bytes.get() + len as u64),
-                    }
-                }
-            }
-        }
-    };
-    let sample = async {
-        loop {
-            session.ask();
-            sleep(SAMPLE).await;
-            for path in session.paths() {
-                if let Some((rtt, times)) =
-                    path.rtt.zip(times.borrow_mut().get_mut(usize::from(path.path)))
-                {
-                    times.push(rtt.as_secs_f64() * 1e3);
-                }
-            }
-        }
-    };
     tokio::select! {
-        carried = carry => carried.map_err(Failure::run)?,
-        () = sample => {}
+        carried = carry(plan.test, &mut stream, time, &mut read) => carried.map_err(Failure::run)?,
+        () = sample(session, &mut rtts_ms) => {}
         () = sleep(time) => {}
     }
-    let wall = began.elapsed().as_secs_f64();
-    let after = session.paths();
-    let all = |paths: &[PathStats]| paths.iter().map(payload).sum::<u64>();
+    let after = Snapshot::take(session);
     let carried = match plan.test {
-        Test::Source => bytes.get(),
-        Test::Sink => all(&after).saturating_sub(all(&before)),
+        Test::Source => read,
+        Test::Sink => after.payload().saturating_sub(before.payload()),
     };
-    let times = times.into_inner();
-    let paths = via.iter().enumerate().map(|(id, via)| {
-        let of = |paths: &[PathStats]| {
-            paths.iter().find(|path| usize::from(path.path) == id).copied().unwrap_or_default()
-        };
-        path_output(via, &of(&before), &of(&after), &times[id], wall)
-    });
-    Ok(RunOutput {
-        has_answered: true,
-        seconds: wall,
-        mbps: carried as f64 * 8e-6 / wall,
-        cpu: (thread_cpu() + thread_wait() - cpu).as_secs_f64() / wall,
-        paths: paths.collect(),
-    })
+    Ok(after.since(&before, via, carried, &rtts_ms))
+}
+
+/// Writes to a test stream, or reads from it and counts the bytes.
+async fn carry(
+    test: Test,
+    stream: &mut Stream,
+    time: time::Duration,
+    read: &mut u64,
+) -> io::Result<()> {
+    if test == Test::Sink {
+        return meter::write(stream, time).await;
+    }
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match stream.read(&mut buffer).await? {
+            0 => return Ok(()),
+            len => *read += len as u64,
+        }
+    }
+}
+
+/// Samples the round-trip times of the paths without end.
+async fn sample(session: &Session, rtts_ms: &mut [Vec<f64>]) {
+    loop {
+        session.ask();
+        sleep(SAMPLE).await;
+        for path in session.paths() {
+            if let Some((rtt, rtts_ms)) = path.rtt.zip(rtts_ms.get_mut(usize::from(path.path))) {
+                rtts_ms.push(rtt.as_secs_f64() * 1e3);
+            }
+        }
+    }
 }
 
 /// Bytes of UDP's payload, both ways.
