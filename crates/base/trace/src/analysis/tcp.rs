@@ -64,19 +64,25 @@ impl Connection {
         if !core::mem::replace(&mut self.is_begun, true) {
             self.halves.iter_mut().for_each(|half| half.begin(at));
         }
+        // Before the view, which cuts the payload into segments of this size.
         self.mss.learn(&segment.header);
         let packet = self.view(at, side, ip, segment);
+        // Before the kind and the far round-trip times, which this packet may already need.
         handshake(&mut self.syn_at, &mut self.handshake, &packet);
         let [mine, theirs] = pair(&mut self.halves, side);
         let [my_way, their_way] = pair(ways, side);
         let (my_tcp, their_tcp) = (&mut my_way.tcp, &mut their_way.tcp);
+        // The kind and the counters compare the packet with both halves as they were before it.
         let before = mine.before(&packet);
         let context = classify::Context { config, handshake: self.handshake, before };
         let kind = classify::kind(&packet, &context, mine, theirs);
         count(my_tcp, &packet, kind, mine, theirs);
+        // Before `take_report`, after which the ACK advances by nothing.
         let advance = theirs.advance(packet.ack);
         let is_gap =
             ip.source.is_ipv4() && mine.ids.packet(at, ip.id as u16, packet.segments, advance);
+        // Before `wait`, which would count the pause as the application's, and before `send`, which
+        // moves the end of the data behind which the pause began.
         if is_gap && !has_shared_ids {
             mine.end_outage(config, &packet, my_tcp, &mut to);
         }
@@ -86,15 +92,19 @@ impl Connection {
             to.report(at, Mark::Segment { start, end, kind, fin });
         }
         mine.send(config, &packet, kind, before, my_tcp);
+        // After `send`, which counts the first data.
         mine.end_held(my_tcp, &mut to);
+        // The report before this packet's: `take_own` replaces it.
         let complaining = mine.last_report.is_complaining();
         theirs.take_report(config, &packet, complaining, their_tcp, &mut to.other());
         if segment.header.flags.syn {
             mine.take_scale(&segment.header, theirs);
         }
         mine.take_own(&packet, kind, my_tcp, theirs.far(self.handshake, their_tcp));
+        // After `take_own`, which computes the edge of the window.
         mine.report(&packet, kind, theirs, my_tcp, &mut to);
         mine.note_window(&packet, their_tcp, &mut to.other());
+        // After `send` and `take_report`: a connection is closed once both FINs are acknowledged.
         (kind, self.ended(segment))
     }
 
