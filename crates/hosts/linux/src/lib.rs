@@ -69,7 +69,7 @@ pub use leaf::Leaf;
 pub use limits::allow_open_files;
 pub use plan::{COMMAND, KeeperCommand, Prefix, set_own_program};
 pub use presence::Presence;
-pub use privileges::{Capability, become_ordinary_user, peer_user};
+pub use privileges::{Capability, become_ordinary_user, is_trusted, peer_user};
 pub use realtime::{OwnProcessor, Processors, become_realtime, may_become_realtime};
 pub use relayed::prepare_relayed;
 pub use replace::foreign_qdisc;

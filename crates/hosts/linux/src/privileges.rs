@@ -30,6 +30,11 @@ pub fn peer_user(socket: &impl AsFd) -> io::Result<u32> {
     Ok(getsockopt(socket, PeerCredentials)?.uid())
 }
 
+/// Whether figures of a user's tools are believed: those of root, and of this process's user.
+pub fn is_trusted(user: u32) -> bool {
+    user == 0 || user == geteuid().as_raw()
+}
+
 /// Makes root the user `nobody` with the capabilities `kept` alone, for this thread and its later
 /// ones; another user, and root of a user namespace without that user, loses the capabilities
 /// beside `kept`. Privileges cannot be regained afterwards, by programs that are set-user-ID

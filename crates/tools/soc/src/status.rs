@@ -6,14 +6,13 @@
 //! root, or of the same user, counts as an access point.
 
 use crate::Error;
-use fairwave_linux::peer_user;
+use fairwave_linux::{is_trusted, peer_user};
 use fairwave_soc::{AccessPoint, Reach, Refusal, StationStatus, StationView};
 use fairwave_units::{self as units, Instant};
 use fairwave_wire::ethernet::Mac;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt,
 };
-use rustix::process::geteuid;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -281,10 +280,6 @@ impl Holder {
             false => Self::Stranger(user),
         })
     }
-}
-
-fn is_trusted(user: u32) -> bool {
-    user == 0 || user == geteuid().as_raw()
 }
 
 /// Whether an access point serves an interface in this network namespace. One that is stopped, or

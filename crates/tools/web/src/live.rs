@@ -4,9 +4,10 @@
 //! another user than this process's own and root is not read: its figures could be invented.
 
 use crate::processes::{
-    Namespace, Process, directories, directory, identity, namespaces, processes, socket_in, trusts,
+    Namespace, Process, directories, directory, identity, namespaces, processes, socket_in,
 };
 use fairwave_console::live::{running, sockets};
+use fairwave_linux::is_trusted;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::geteuid;
 use serde::Serialize;
@@ -236,7 +237,7 @@ async fn ask(socket: Socket) -> io::Result<Value> {
 fn admitted(client: StdStream) -> io::Result<UnixStream> {
     let client = UnixStream::from_std(client)?;
     let of = client.peer_cred()?.uid();
-    match trusts(of) {
+    match is_trusted(of) {
         true => Ok(client),
         false => Err(io::Error::other(format!("it belongs to user {of}, not to {}", user()))),
     }

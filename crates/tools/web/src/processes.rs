@@ -6,8 +6,8 @@
 //! of a process says nothing about its network namespace; its sockets have the user who opened
 //! them.
 
+use fairwave_linux::is_trusted;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, openat};
-use rustix::process::geteuid;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::collections::BTreeSet;
 use std::fs;
@@ -58,7 +58,7 @@ pub(crate) struct Process {
 impl Process {
     /// The process of a directory in `/proc`.
     pub(crate) fn at(path: PathBuf) -> Option<Self> {
-        let is_foreign = !trusts(fs::metadata(&path).ok()?.st_uid());
+        let is_foreign = !is_trusted(fs::metadata(&path).ok()?.st_uid());
         Some(Self { is_foreign, path })
     }
 }
@@ -77,11 +77,6 @@ pub(crate) fn processes() -> Vec<Process> {
     found.sort();
     found.truncate(MAX_PROCESSES);
     found
-}
-
-/// Whether figures of a user's tools are shown: those of root, and of this process's user.
-pub(crate) fn trusts(user: u32) -> bool {
-    user == 0 || user == geteuid().as_raw()
 }
 
 /// The network namespaces of processes, without that of this process.
