@@ -318,6 +318,18 @@ impl Drop for Ending<'_> {
     }
 }
 
+/// Inputs of the threads beside the loop.
+struct Threads<'a, 'n> {
+    clock: Clock,
+    programs: &'a mut Programs<'n>,
+    /// Set once the run has to end, as its programs have ended or the keeper is gone.
+    has_ended: &'a AtomicBool,
+    ends_with_programs: bool,
+    listener: Option<&'a Listener>,
+    control: &'a ControlState<'a>,
+    changes: mpsc::Receiver<Association>,
+}
+
 /// Results of driving the world.
 struct Driven {
     report: Report,
@@ -356,7 +368,6 @@ impl Emulation<'_> {
         let (associations, changes) = self.associations(whole);
         let inbox = Inbox { samples, controls: Some(controls) };
         let drive = self.setup(clock, &world, ends, record, inbox, associations);
-        let ends_with_programs = self.ends_with_programs(whole);
         let mut dropped = Vec::new();
         // Counted at once: programs continue to send until they are ended.
         let nodes = 0..self.real.len();
@@ -368,36 +379,60 @@ impl Emulation<'_> {
             let is_over = is_idle || has_ended.load(Ordering::Relaxed);
             if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let (mut report, no_carrier) = thread::scope(|scope| -> Result<_, Cause> {
-            let ending = Ending(&over);
-            let named = |name: &str| thread::Builder::new().name(format!("fairwave-{name}"));
-            let attend = || {
-                let have_all = programs.attend(clock, &over, &request.live.programs);
-                let is_abandoned = namespaces.check_keeper().is_err();
-                has_ended.store(have_all && ends_with_programs || is_abandoned, Ordering::Relaxed);
-            };
-            let attending = named("programs").spawn_scoped(scope, attend).map_err(host_error)?;
-            let listening = listener.as_ref().map(|listener| {
-                let control = &control;
-                named("control").spawn_scoped(scope, move || control.attend(listener, scope))
-            });
-            let links = Links { namespaces, real: self.real, away: self.away };
-            let follow = move || links.follow(&changes);
-            let following = named("links").spawn_scoped(scope, follow).map_err(host_error)?;
+        let threads = Threads {
+            clock,
+            programs: &mut programs,
+            has_ended: &has_ended,
+            ends_with_programs: self.ends_with_programs(whole),
+            listener: listener.as_ref(),
+            control: &control,
+            changes,
+        };
+        let run = || {
             prepare();
-            let report = drive.run_and_then(&mut sink, &mut on_turn, &mut on_end);
-            drop(ending);
-            attending.join().expect("it does not panic");
-            listening.transpose().map_err(host_error)?;
-            let no_carrier = following.join().expect("it does not panic");
-            Ok((report?, no_carrier))
-        })?;
+            drive.run_and_then(&mut sink, &mut on_turn, &mut on_end)
+        };
+        let (report, no_carrier) = self.beside(threads, run).map_err(host_error)?;
+        let mut report = report?;
         let is_cut_short = self.finish(&mut report, dropped).map_err(host_error)?;
         let sockets = running.put_into(&mut report, is_cut_short).map_err(host_error)?;
         sink.put_into(&mut report.outcome.flows);
         let windows = windows.map(Tracing::end).transpose().map_err(host_error)?;
         let programs = self.end_programs(programs, clock, &mut report);
         Ok(Driven { report, sockets, programs, windows, no_carrier })
+    }
+
+    /// Calls `run` while threads attend to programs, commands and links. Returns its result, and the
+    /// error for which devices kept their carrier, if there was one.
+    fn beside<T>(
+        &self,
+        threads: Threads<'_, '_>,
+        run: impl FnOnce() -> T,
+    ) -> io::Result<(T, Option<fairwave_netns::Error>)> {
+        let Self { request, namespaces, .. } = self;
+        let Threads { clock, programs, has_ended, ends_with_programs, listener, control, changes } =
+            threads;
+        thread::scope(|scope| {
+            let ending = Ending(control.over);
+            let named = |name: &str| thread::Builder::new().name(format!("fairwave-{name}"));
+            let attend = || {
+                let have_all = programs.attend(clock, control.over, &request.live.programs);
+                let is_abandoned = namespaces.check_keeper().is_err();
+                has_ended.store(have_all && ends_with_programs || is_abandoned, Ordering::Relaxed);
+            };
+            let attending = named("programs").spawn_scoped(scope, attend)?;
+            let listening = listener.map(|listener| {
+                named("control").spawn_scoped(scope, move || control.attend(listener, scope))
+            });
+            let links = Links { namespaces, real: self.real, away: self.away };
+            let follow = move || links.follow(&changes);
+            let following = named("links").spawn_scoped(scope, follow)?;
+            let result = run();
+            drop(ending);
+            attending.join().expect("it does not panic");
+            listening.transpose()?;
+            Ok((result, following.join().expect("it does not panic")))
+        })
     }
 
     /// The loop's setup over `world`.
