@@ -209,7 +209,8 @@ impl Classes {
     }
 
     fn settle_unknown(&mut self, kernel: &mut impl TrafficControl) -> io::Result<()> {
-        self.layout.settle_class(kernel, &mut self.unknown, UNKNOWN, 1.0, self.whole, false)
+        let share = self.layout.share(1.0, self.whole);
+        self.layout.settle_class(kernel, &mut self.unknown, UNKNOWN, share, false)
     }
 
     fn settle_one(&mut self, kernel: &mut impl TrafficControl, number: u16) -> io::Result<()> {

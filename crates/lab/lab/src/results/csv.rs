@@ -88,15 +88,14 @@ mod tests {
 
     #[test]
     fn a_file_appears_when_it_is_complete_with_a_line_for_each_row() {
-        let name = format!("fairwave-csv-{}.csv", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("pairs.csv");
         let mut writer = CsvWriter::create(&PAIRS, path.clone()).unwrap();
         writer.push(&(7, "a > b")).unwrap();
         writer.push(&(-1, "a,\"b\"")).unwrap();
         assert!(!path.exists());
         writer.finish().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        std::fs::remove_file(path).unwrap();
         assert_eq!(text, "number,text\r\n7,a > b\r\n,\"a,\"\"b\"\"\"\r\n");
     }
 }

@@ -135,9 +135,10 @@ mod tests {
         "#;
         let plan = Plan::parse("test", text, &[]).unwrap_or_else(|e| panic!("{e}"));
         let world = plan.points[0].scenario.to_world(1);
-        let directory = tempfile();
+        let place = tempfile::tempdir().expect("a directory");
+        let directory = place.path();
         let ends = (NodeId(0), NodeId(1));
-        let mut taps = Taps::create(&world, &directory, &[ends.0], None).expect("a file");
+        let mut taps = Taps::create(&world, directory, &[ends.0], None).expect("a file");
         let datagram = Datagram {
             source: Ipv4Addr::new(10, 0, 0, 1),
             destination: Ipv4Addr::new(10, 0, 0, 2),
@@ -155,15 +156,8 @@ mod tests {
         taps.push(Instant::ZERO, &sample, &contents).expect("it is written");
         taps.finish().expect("it is complete");
         let bytes = std::fs::read(directory.join(tap_file("a"))).expect("it is there");
-        std::fs::remove_dir_all(&directory).expect("it is ours");
         let seen = Reader::new(&bytes).expect("pcapng").next().expect("a packet").expect("whole");
         assert_eq!(seen.data[12..14], [0x86, 0xdd]);
         assert_eq!(seen.data[14..], packet);
-    }
-
-    fn tempfile() -> std::path::PathBuf {
-        let path = std::env::temp_dir().join(format!("fairwave-tap-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a directory");
-        path
     }
 }

@@ -5,8 +5,8 @@ use fairwave_lab::results::{Series, read_summary};
 use fairwave_lab::run::{self, Output};
 use fairwave_scenario::plan::Plan;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use tempfile::TempDir;
 
 /// A download to a station that is near and one that is far, and a call.
 const SCENARIO: &str = r#"
@@ -27,13 +27,12 @@ flow = [
 ]
 "#;
 
-fn ran(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("fairwave-why-{}-{name}", std::process::id()));
-    let _ = fs::remove_dir_all(&path);
+fn ran() -> TempDir {
+    let place = tempfile::tempdir().unwrap();
     let plan = Plan::parse("test", SCENARIO, &[]).unwrap_or_else(|e| panic!("{e}"));
     let jobs = plan.jobs();
-    run::execute(&plan, jobs[0], Output::Full(&path), &mut |_| {}).unwrap();
-    path
+    run::execute(&plan, jobs[0], Output::Full(place.path()), &mut |_| {}).unwrap();
+    place
 }
 
 /// The column of a table by time and name; null counts as nothing.
@@ -51,10 +50,11 @@ fn column(run: &Path, file: &str, name: &str, column: &str) -> BTreeMap<(i64, St
 
 #[test]
 fn airtimes_of_receivers_add_up_to_those_of_the_transmitter() {
-    let run = ran("airtime");
+    let place = ran();
+    let run = place.path();
     for part in ["airtime_ns", "control_airtime_ns"] {
-        let pairs = column(&run, "pairs.parquet", "transmitter", part);
-        let stations = column(&run, "stations.parquet", "station", part);
+        let pairs = column(run, "pairs.parquet", "transmitter", part);
+        let stations = column(run, "stations.parquet", "station", part);
         let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
         for ((at, station), total) in &stations {
             let sum = sums.entry(station).or_insert(0);
@@ -64,7 +64,7 @@ fn airtimes_of_receivers_add_up_to_those_of_the_transmitter() {
         assert_eq!(sums.len(), 3);
         assert!(sums["ap"] > 0, "{part}");
     }
-    let summary = read_summary(&run).unwrap();
+    let summary = read_summary(run).unwrap();
     for station in &summary.stations {
         let own = summary.pairs.iter().filter(|pair| pair.transmitter == station.name);
         let sum: f64 = own.map(|pair| pair.airtime_share).sum();
@@ -76,16 +76,17 @@ fn airtimes_of_receivers_add_up_to_those_of_the_transmitter() {
 
 #[test]
 fn rates_and_ampdus_tell_a_near_station_from_a_far_one() {
-    let run = ran("rates");
-    let summary = read_summary(&run).unwrap();
+    let place = ran();
+    let run = place.path();
+    let summary = read_summary(run).unwrap();
     let pair = |name: &str| summary.pairs.iter().find(|pair| pair.name == name).unwrap();
     let (near, far) = (pair("ap>near"), pair("ap>far"));
     assert!(near.rate_mean_bps > far.rate_mean_bps && near.mcs_mean > far.mcs_mean);
     assert!(near.ampdu_mean_mpdus > Some(2.0) && near.width_mean_mhz > Some(20.0));
-    let mpdus = column(&run, "pairs.parquet", "pair", "mpdus");
+    let mpdus = column(run, "pairs.parquet", "pair", "mpdus");
     let of_near = mpdus.iter().filter(|((_, name), _)| name == "ap>near");
     assert_eq!(of_near.map(|(_, mpdus)| *mpdus as u64).sum::<u64>(), near.mpdus);
-    let figure = over::over_time(&[("run", &run)], "pairs.mcs").unwrap().to_svg().unwrap();
+    let figure = over::over_time(&[("run", run)], "pairs.mcs").unwrap().to_svg().unwrap();
     for pair in ["ap&gt;near", "ap&gt;far"] {
         assert!(figure.contains(pair) || figure.contains(&pair.replace("&gt;", ">")), "{pair}");
     }
@@ -94,10 +95,11 @@ fn rates_and_ampdus_tell_a_near_station_from_a_far_one() {
 /// Without a warm-up the series, the distribution and the summary are of the same deliveries.
 #[test]
 fn delays_of_tcp_and_datagrams_agree_in_series_distribution_and_summary() {
-    let run = ran("delays");
-    let summary = read_summary(&run).unwrap();
-    let series = column(&run, "delays.parquet", "flow", "delivered");
-    let bins = Series::read(&run, "delay_bins.parquet", &["flow", "from_ns", "to_ns", "delivered"]);
+    let place = ran();
+    let run = place.path();
+    let summary = read_summary(run).unwrap();
+    let series = column(run, "delays.parquet", "flow", "delivered");
+    let bins = Series::read(run, "delay_bins.parquet", &["flow", "from_ns", "to_ns", "delivered"]);
     let bins = bins.unwrap();
     for flow in &summary.flows {
         let times = flow.delay.as_ref().unwrap();

@@ -141,7 +141,8 @@ fn the_page_needs_nothing_from_elsewhere() {
 
 #[test]
 fn writing_twice_gives_the_same_bytes() {
-    let root = std::env::temp_dir().join(format!("fairwave-report-{}", std::process::id()));
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path();
     let made = made();
     let [a, b] = ["a", "b"].map(|name| {
         let path = write(&context(), &made, &root.join(name)).unwrap();
