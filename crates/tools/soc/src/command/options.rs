@@ -11,6 +11,8 @@ use std::path::PathBuf;
 
 /// Maximum of `--overhead`: more than any link adds.
 const MAX_OVERHEAD: u16 = 512;
+/// Minimum of `--rate`: that of the kernel's shapers, for every actuator.
+const MIN_RATE: BitRate = BitRate(8_000);
 
 /// Options of a station that reports.
 #[derive(Args, Debug)]
@@ -69,6 +71,7 @@ pub struct Ap {
     pub plain_interval: Option<Duration>,
     /// Total rate of all stations; somewhat less than the link carries
     #[arg(long, short = 'b', value_name = "RATE", required_unless_present = "plan")]
+    #[arg(value_parser = rate)]
     pub rate: Option<BitRate>,
     /// Policy from SoC to weight: a name of `fairwave list soc-policies`, or knots such as
     /// 0:0,4:0.2,14:1
@@ -104,7 +107,9 @@ pub struct Ap {
     #[arg(long, value_enum)]
     pub actuator: Option<Actuator>,
     /// Maximum number of packets that wait for each station
+    // Without room for one packet, each would be dropped.
     #[arg(long, value_name = "PACKETS", default_value_t = 100)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub queue: u32,
     /// The qdisc in which packets of each class wait; by default fq_codel if the kernel has it, or
     /// else a FIFO
@@ -260,6 +265,14 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "not a number from 0 to 1".to_owned())
 }
 
+fn rate(text: &str) -> Result<BitRate, String> {
+    let rate = BitRate::above_zero(text)?;
+    if rate < MIN_RATE {
+        return Err(format!("it has to be at least {MIN_RATE}"));
+    }
+    Ok(rate)
+}
+
 fn overhead(text: &str) -> Result<u16, String> {
     let bytes = text.parse().ok().filter(|bytes| *bytes <= MAX_OVERHEAD);
     bytes.ok_or_else(|| format!("not a number of bytes from 0 to {MAX_OVERHEAD}"))
@@ -317,6 +330,30 @@ fn mac(text: &str) -> Result<Mac, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Options of an access point, as a program has them.
+    #[derive(clap::Parser, Debug)]
+    struct Program {
+        #[command(flatten)]
+        ap: Ap,
+    }
+
+    /// A queue of 0 packets dropped everything that passed, without a message.
+    #[test]
+    fn an_access_point_needs_a_queue_and_a_rate() {
+        let parsed = |more: &[&str]| {
+            let args = ["ap", "--interface", "w0", "--key", "k", "--dry-run"];
+            <Program as clap::Parser>::try_parse_from(args.iter().chain(more))
+        };
+        for refused in [["--rate", "5M", "--queue", "0"], ["--rate", "7999 bps", "--queue", "1"]] {
+            let error = parsed(&refused).expect_err("out of range");
+            assert_eq!(error.exit_code(), 2, "{error}");
+        }
+        let error = parsed(&["--rate", "0M"]).expect_err("no rate");
+        assert!(error.to_string().contains("more than 0"), "{error}");
+        let least = parsed(&["--rate", "8k", "--queue", "1"]).expect("the least");
+        assert_eq!((least.ap.rate, least.ap.queue), (Some(MIN_RATE), 1));
+    }
 
     #[test]
     fn policies_are_names_or_knots() {
