@@ -72,7 +72,7 @@ pub(super) fn run(common: &Common, args: &Sweep) -> Result<(), Failure> {
     let lines = simulate(common, &plan, directory.path(), before, args.shard)?;
     if let Some(shard) = args.shard {
         let (made, all, place) = (lines.len(), plan.jobs().len(), directory.path().display());
-        merge::record(shard, directory.path()).map_err(Failure::run)?;
+        merge::record(&plan, shard, directory.path()).map_err(Failure::run)?;
         let text = format!("Part {shard}: {made} of {all} runs, in {place}\n");
         return Ok(output::print(&text)?);
     }
