@@ -8,7 +8,7 @@ use crate::{output, place};
 use clap::Args;
 use fairwave_capture::file::Error;
 use fairwave_capture::text::visible;
-use fairwave_capture::trace::{Request, RequestError, Selection, StreamName, terminal};
+use fairwave_capture::trace::{Request, RequestError, Selection, StreamName, terminal, words};
 use fairwave_units::Duration;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -56,6 +56,9 @@ pub(crate) struct Trace {
 
 /// Analyses a capture, or compares two, and shows the results.
 pub(super) fn run(common: &Common, args: &Trace) -> Result<(), Failure> {
+    if args.interval.is_some_and(Duration::is_zero) {
+        return Err(Failure::Usage("--interval has to be more than 0".to_owned()));
+    }
     let place = common.out.as_ref().map(|_| place::choose(common, "trace")).transpose()?;
     if args.interval.is_some() && place.is_none() {
         return Err(Failure::Usage("--interval has no effect without --out".to_owned()));
@@ -86,6 +89,7 @@ pub(super) fn run(common: &Common, args: &Trace) -> Result<(), Failure> {
         let file = visible(&args.file.to_string_lossy());
         return Err(Failure::Usage(format!("{file}: there is no connection {name} to be shown")));
     }
+    words::unmatched(&selection, &summary).into_iter().for_each(|none| output::warn(&none));
     let text = || terminal::summary(&summary, !args.connection.is_empty());
     show(common, &summary, text, out)
 }
@@ -107,6 +111,8 @@ fn between(
         let warnings = terminal::warnings(&capture.file, capture.carried, capture.broken.as_ref());
         warnings.iter().for_each(|warning| output::warn(warning));
     }
+    let none = words::unmatched_between(request.selection, &summary);
+    none.into_iter().for_each(|none| output::warn(&none));
     show(common, &summary, || terminal::comparison(&summary), request.out)
 }
 

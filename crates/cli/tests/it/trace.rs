@@ -177,6 +177,11 @@ fn a_connection_is_told_in_words_and_a_missing_one_is_named() {
     let args = ["trace", "one/capture.pcapng", "--connection", "99"];
     let (_, err) = ends_with(2, place.path(), &args);
     assert!(err.contains("no connection 99"), "{err}");
+    for captures in [&["one/capture.pcapng"][..], &["one/capture.pcapng"; 2]] {
+        let args = [&["trace"], captures, &["--port", "81"]].concat();
+        let (_, err) = ends_with(0, place.path(), &args);
+        assert!(err.contains("no stream has port 81"), "{err}");
+    }
 }
 
 #[test]
@@ -202,6 +207,10 @@ fn a_directory_holds_tables_figures_and_a_page_that_needs_nothing_else() {
     let printed = json(place.path(), &["trace", "one/capture.pcapng"]);
     assert_eq!(reported, printed);
     ends_with(2, place.path(), &["trace", "one/capture.pcapng", "--interval", "1 s"]);
+    // An interval of no length had a table without rows.
+    let zero = ["trace", "one/capture.pcapng", "--out", "none", "--interval", "0 ms"];
+    let (_, err) = ends_with(2, place.path(), &zero);
+    assert!(err.contains("more than 0") && !place.path().join("none").exists(), "{err}");
     ends_with(2, place.path(), &args);
 }
 

@@ -32,6 +32,9 @@ pub struct ComparisonSummary {
     pub ways: Vec<WayBetween>,
     /// Packets that were discarded for lack of memory.
     pub forgotten: u64,
+    /// Whether some packet of any flow, listed or not, is in both captures.
+    #[serde(skip)]
+    pub(super) is_same_traffic: bool,
 }
 
 /// One of the files.
@@ -68,7 +71,8 @@ pub struct WayBetween {
     /// Whether some were divided by an assumed MSS, since no SYN stated it. The losses are then
     /// unknown.
     pub segment_size_unknown: bool,
-    /// The point that packets pass first, `first` or `second`; null if it cannot be determined.
+    /// The point that packets pass first, `first` or `second`; null if it cannot be determined, as
+    /// where no packet of any flow is in both captures.
     pub passes_first: Option<&'static str>,
     /// Packets that were captured at the point that they pass first, and not at the other; null if
     /// that point or the segment size is unknown.
@@ -197,10 +201,12 @@ impl ComparisonSummary {
         config: &Config,
         selection: &Selection,
     ) -> Self {
+        let mut all = report.flows.iter().flat_map(|flow| &flow.ways);
+        let is_same_traffic = all.any(|way| way.all.crossed > 0);
         let flows = report.flows.iter().enumerate();
         let wanted = flows.filter(|(_, flow)| selection.takes_ends(&flow.ends));
         let mut ways: Vec<WayBetween> =
-            wanted.flat_map(|(i, flow)| ways(i, flow, config.offset_ns)).collect();
+            wanted.flat_map(|(i, flow)| ways(i, flow, config.offset_ns, is_same_traffic)).collect();
         ways.sort_by_key(|way| (Reverse((way.lost, way.packets[0])), way.place));
         let [first, second] = files;
         Self {
@@ -213,6 +219,7 @@ impl ComparisonSummary {
             offset_ns: config.offset_ns,
             ways,
             forgotten: report.forgotten,
+            is_same_traffic,
         }
     }
 }
@@ -231,12 +238,18 @@ impl FileSummary {
     }
 }
 
-/// The directions of a flow in which packets were sent.
-fn ways(index: usize, flow: &Flow, offset_ns: Option<i64>) -> Vec<WayBetween> {
+/// The directions of a flow in which packets were sent. Where no packet of any flow is in both
+/// captures, the absence of a packet in one of them is no loss: addresses may have changed between.
+fn ways(
+    index: usize,
+    flow: &Flow,
+    offset_ns: Option<i64>,
+    is_same_traffic: bool,
+) -> Vec<WayBetween> {
     let sent = flow.ways.iter().enumerate().filter(|(_, way)| way.packets != [0, 0]);
     sent.map(|(from, way)| {
         let ends = [from, 1 - from].map(|end| flow.ends[end].to_string());
-        let begins_at = flow.begins_at(from, offset_ns);
+        let begins_at = flow.begins_at(from, offset_ns).filter(|_| is_same_traffic);
         WayBetween::new(flow.protocol, ends, way, begins_at, (index, from))
     })
     .collect()

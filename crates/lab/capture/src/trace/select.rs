@@ -59,6 +59,18 @@ impl Selection {
             && (self.ports.is_empty() || ends.iter().any(port))
     }
 
+    /// The requested hosts and ports in words, such as `host 10.0.0.1 and port 80 or 443`; `None`
+    /// without any.
+    pub(super) fn ends(&self) -> Option<String> {
+        let hosts: Vec<String> = self.hosts.iter().map(IpAddr::to_string).collect();
+        let ports: Vec<String> = self.ports.iter().map(u16::to_string).collect();
+        let lists = [("host", hosts), ("port", ports)].into_iter();
+        let given = lists.filter(|(_, list)| !list.is_empty());
+        let words: Vec<String> =
+            given.map(|(what, list)| format!("{what} {}", list.join(" or "))).collect();
+        (!words.is_empty()).then(|| words.join(" and "))
+    }
+
     /// Whether the stream was selected by its name, for which its events are kept.
     pub fn names(&self, id: StreamId) -> bool {
         self.streams.contains(&StreamName(id))

@@ -71,6 +71,50 @@ fn a_selection_is_kept_to_and_what_is_missing_is_named() {
 }
 
 #[test]
+fn a_selection_that_takes_nothing_is_named() {
+    let bytes = capture(&[(1, 1), (2, 2)]);
+    let unmatched =
+        |selection: &Selection| words::unmatched(selection, &analysed(bytes.clone(), selection));
+    let ports = |ports: &[u16]| Selection { ports: ports.to_vec(), ..Selection::default() };
+    let text = unmatched(&ports(&[81, 82])).expect("neither is there");
+    let expected = "no stream has port 81 or 82; the capture has 0 TCP connections, 2 UDP streams";
+    assert_eq!(text, expected);
+    assert_eq!(unmatched(&ports(&[1, 81])), None);
+    let host = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 3));
+    let text = unmatched(&Selection { hosts: vec![host], ..ports(&[1]) }).expect("no such host");
+    assert!(text.starts_with("no stream has host 10.0.0.3 and port 1;"), "{text}");
+}
+
+/// A NAT changes addresses: every packet of either capture then seemed to be lost.
+#[test]
+fn captures_without_a_common_packet_have_no_losses() {
+    let compared = |ports: [u16; 2]| {
+        let bytes = ports.map(|port| capture(&[(1, port), (2, port)]));
+        let mut captures =
+            bytes.map(|bytes| Capture::from_reader(Path::new("test"), Cursor::new(bytes)).unwrap());
+        let config = fairwave_trace::analysis::compare::Config::default();
+        let interval = fairwave_units::Duration::from_secs(1);
+        let mut bins = fairwave_trace::analysis::compare::Bins::new(interval);
+        let report = compare(&mut captures, config, &mut bins, &mut |_| ()).unwrap();
+        let [first, second] = captures.each_ref().map(Capture::facts);
+        let files = [("first", first), ("second", second)];
+        ComparisonSummary::new(files, &report, &config, &Selection::default())
+    };
+    let told = |summary: &ComparisonSummary| {
+        let lines = words::comparison(summary);
+        lines.iter().any(|line| line.starts_with("No packet is in both captures"))
+    };
+    let same = compared([1, 1]);
+    assert!(same.ways.len() == 1 && same.ways[0].all.crossed > 0 && !told(&same));
+    let other = compared([1, 2]);
+    assert_eq!((other.ways.len(), told(&other)), (2, true));
+    for way in &other.ways {
+        assert_eq!((way.passes_first, way.lost, way.lost_percent), (None, None, None));
+        assert_eq!(words::between(way)[2..5], ["?", "?", "?"]);
+    }
+}
+
+#[test]
 fn damage_is_part_of_the_summary() {
     let mut bytes = capture(&[(1, 1), (2, 2)]);
     bytes.truncate(bytes.len() - 5);

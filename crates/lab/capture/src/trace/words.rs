@@ -2,8 +2,8 @@
 
 use super::named;
 use super::{
-    CaptureSummary, ComparisonSummary, Connection, Event, Limit, SpellsSummary, TcpWaySummary,
-    TraceSummary, UdpStream, UdpWaySummary, Vantage, WayBetween,
+    CaptureSummary, ComparisonSummary, Connection, Event, Limit, Selection, SpellsSummary,
+    TcpWaySummary, TraceSummary, UdpStream, UdpWaySummary, Vantage, WayBetween,
 };
 use crate::text::visible;
 use fairwave_lab::results::TimesSummary;
@@ -108,18 +108,13 @@ fn numbering(name: &'static str) -> &'static str {
 
 /// Contents of a capture, and the packets that were not analysed.
 pub fn capture(capture: &CaptureSummary) -> Vec<String> {
-    let CaptureSummary { format, packets, tcp_streams, udp_streams, dccp_streams, .. } = capture;
+    let CaptureSummary { format, packets, .. } = capture;
     let file = visible(&capture.file);
     let by = capture.compression.map_or_else(String::new, |by| format!(" in {by}"));
     let time = seconds(capture.duration_ns);
     let packets = several(*packets, "packet");
-    let connections = several(*tcp_streams, "TCP connection");
-    let mut streams = several(*udp_streams, "UDP stream");
-    if *dccp_streams > 0 {
-        streams = format!("{streams}, {}", several(*dccp_streams, "DCCP stream"));
-    }
-    let mut lines =
-        vec![format!("{file}: {format}{by}, {packets} in {time} s, {connections}, {streams}")];
+    let streams = streams(capture);
+    let mut lines = vec![format!("{file}: {format}{by}, {packets} in {time} s, {streams}")];
     let left_out = left_out(capture);
     if !left_out.is_empty() {
         lines.push(format!("Not analysed: {}", left_out.join(", ")));
@@ -135,6 +130,31 @@ pub fn capture(capture: &CaptureSummary) -> Vec<String> {
         lines.push(format!("{evicted} given up while open, for lack of room"));
     }
     lines
+}
+
+/// Numbers of connections and streams in a capture.
+fn streams(capture: &CaptureSummary) -> String {
+    let CaptureSummary { tcp_streams, udp_streams, dccp_streams, .. } = capture;
+    let connections = several(*tcp_streams, "TCP connection");
+    let streams = several(*udp_streams, "UDP stream");
+    match dccp_streams {
+        0 => format!("{connections}, {streams}"),
+        dccp => format!("{connections}, {streams}, {}", several(*dccp, "DCCP stream")),
+    }
+}
+
+/// A warning if a selection by hosts and ports leaves no stream.
+pub fn unmatched(selection: &Selection, summary: &TraceSummary) -> Option<String> {
+    let TraceSummary { capture, connections, udp, dccp, .. } = summary;
+    let is_empty = connections.is_empty() && udp.is_empty() && dccp.is_empty();
+    let ends = selection.ends().filter(|_| is_empty)?;
+    Some(format!("no stream has {ends}; the capture has {}", streams(capture)))
+}
+
+/// The same for two captures.
+pub fn unmatched_between(selection: &Selection, summary: &ComparisonSummary) -> Option<String> {
+    let ends = selection.ends().filter(|_| summary.ways.is_empty())?;
+    Some(format!("no stream has {ends}"))
 }
 
 /// Packets that count in an unusual way.
@@ -453,6 +473,13 @@ pub fn comparison(summary: &ComparisonSummary) -> Vec<String> {
         None => "A shift is the time at 2 less that at 1: the delay and the offset of the clocks",
     };
     let mut lines = vec![file(0), file(1), clocks.to_owned()];
+    if !summary.is_same_traffic {
+        lines.push(
+            "No packet is in both captures (another network, a NAT or another time?): losses are \
+             unknown"
+                .to_owned(),
+        );
+    }
     let outside: u64 = summary.ways.iter().flat_map(|way| way.all.outside).sum();
     if outside > 0 {
         lines.push(format!(
