@@ -12,6 +12,8 @@ use crate::model::Scenario;
 use crate::node::{Kind, Node, Radio};
 use crate::phy::{CONSTANT, Rate};
 use crate::queue::{Place, Queue};
+use crate::stacks::profile;
+use crate::tcp::Tcp;
 use crate::transport::Transport;
 use fairwave_cc::Decision;
 use fairwave_dot11::{AccessCategory, BlockAckRequest, Capabilities, Format, GuardInterval};
@@ -56,6 +58,8 @@ const BEYOND: &str = "no peer has as much";
 const BELOW: &str = "each peer has less";
 const NO_WATCH: &str = "its algorithm watches no ACKs";
 const NO_FLOW: &str = "no flow has the category";
+const NO_SACK: &str = "sack = false";
+const NO_TIMESTAMPS: &str = "timestamps = false";
 
 /// Every rule, in the order of the reference.
 const RULES: &[Rule] = &[
@@ -94,6 +98,9 @@ const RULES: &[Rule] = &[
     cell("capture", ALONE, |f, c| c.capture != c.mac.capture() && f.radios(c) < 3),
     cell("link_monitor", "no queue passes over bad links", |f, c| {
         c.link_monitor.is_some() && !f.has_queue(c, Spec::watches_links)
+    }),
+    cell("soc.policy", "no access point has a queue that follows weights", |f, c| {
+        c.soc.is_some() && !f.has_ap_queue(c, Spec::follows_weights)
     }),
     cell("rts_threshold", NO_ACKS, |_, c| {
         c.rts_threshold != c.mac.rts_threshold() && !c.acknowledges()
@@ -178,6 +185,30 @@ const RULES: &[Rule] = &[
     flow("category", "no cell has EDCA", |f, flow| {
         flow.category != AccessCategory::BestEffort
             && f.scenario.cell.iter().all(|cell| !cell.generation.edca)
+    }),
+    flow("send_buffer_max", "send_buffer is larger", |_, flow| {
+        sets(flow, |c, usual| {
+            c.send_buffer_max != usual.send_buffer_max
+                && c.send_buffer_max.is_some_and(|max| max < c.send_buffer)
+        })
+    }),
+    flow("receive_buffer_max", "receive_buffer is larger", |_, flow| {
+        sets(flow, |c, usual| {
+            c.receive_buffer_max != usual.receive_buffer_max
+                && c.receive_buffer_max.is_some_and(|max| max < c.receive_buffer)
+        })
+    }),
+    flow("timestamp_tick", NO_TIMESTAMPS, |_, flow| {
+        sets(flow, |c, usual| !c.timestamps && c.timestamp_tick != usual.timestamp_tick)
+    }),
+    flow("dsack", NO_SACK, |_, flow| sets(flow, |c, usual| !c.sack && c.dsack && !usual.dsack)),
+    flow("keep_sacks", NO_SACK, |_, flow| {
+        sets(flow, |c, usual| !c.sack && c.keep_sacks && !usual.keep_sacks)
+    }),
+    flow("prr", NO_SACK, |_, flow| sets(flow, |c, usual| !c.sack && c.prr && !usual.prr)),
+    flow("rack", NO_SACK, |_, flow| sets(flow, |c, usual| !c.sack && c.rack && !usual.rack)),
+    flow("eifel", NO_TIMESTAMPS, |_, flow| {
+        sets(flow, |c, usual| !c.timestamps && c.eifel && !usual.eifel)
     }),
     flow("thresh_ack_losses", NO_WATCH, |_, flow| blind(flow).thresh_ack_losses != 1),
     flow("ack_loss_decision", NO_WATCH, |_, flow| {
@@ -356,6 +387,15 @@ impl Facts<'_> {
         self.members(cell).any(|node| node.kind.radio().is_some_and(|radio| is(&radio.queue.0)))
     }
 
+    /// The same of the cell's access points alone.
+    fn has_ap_queue(&self, cell: &Cell, is: impl Fn(&Spec) -> bool) -> bool {
+        let aps = self.members(cell).filter_map(|node| match &node.kind {
+            Kind::AccessPoint(ap) => Some(&ap.radio),
+            _ => None,
+        });
+        aps.into_iter().any(|radio| is(&radio.queue.0))
+    }
+
     /// Whether the parameters of a category are set and nobody sends in it.
     fn has_no(&self, cell: &Cell, category: AccessCategory) -> bool {
         let set = cell.edca_parameters.as_ref().and_then(|all| all.of(category));
@@ -411,6 +451,13 @@ impl Facts<'_> {
             _ => from.name == node.name || is_linked(node),
         }
     }
+}
+
+/// Whether `holds` of the options of a flow's connections and those of its stack: a stack's own
+/// choice is no setting.
+fn sets(flow: &Flow, holds: fn(&Config, &Config) -> bool) -> bool {
+    let holds = |tcp: &Tcp| holds(&tcp.options, &(profile(&tcp.stack).config)());
+    flow.transport.connections().is_some_and(holds)
 }
 
 /// Options of a flow whose algorithms watch no ACKs; else the usual ones.

@@ -59,7 +59,7 @@ const MAX_NAMED: usize = 24;
 /// Adds programs of the command line to those of the scenario of `job`.
 ///
 /// # Errors
-/// If the node of one is not real.
+/// If the node of one is not real, or the run ends before it starts.
 pub fn add_programs(plan: &mut Plan, job: Job, orders: &[Order]) -> Result<(), String> {
     let scenario = &mut plan.points[job.point].scenario;
     for Order(program) in orders {
@@ -67,6 +67,12 @@ pub fn add_programs(plan: &mut Plan, job: Job, orders: &[Order]) -> Result<(), S
         scenario.program.push(program.clone());
         if scenario.programs().len() == before {
             return Err(no_real_node("--exec", &program.node, &real_names(scenario, job)));
+        }
+        if program.start >= scenario.duration {
+            let (start, node) = (program.start, &program.node);
+            return Err(format!(
+                "--exec: the program of {node:?} at {start} may start only after the run has ended"
+            ));
         }
     }
     Ok(())
@@ -135,6 +141,19 @@ mod tests {
         assert!(error.starts_with("\"now\": "), "{error}");
         assert!("server".parse::<Uplink>().is_err());
         assert!("server=eth0".parse::<Uplink>().is_ok());
+    }
+
+    #[test]
+    fn a_program_starts_before_the_end_of_the_run() {
+        let scenario = "duration = \"2 s\"\n\
+            node = [{ name = \"a\", kind = \"host\" }, { name = \"b\", kind = \"host\" }]\n\
+            link = [{ ends = [\"a\", \"b\"] }]\n";
+        let mut plan = Plan::parse("s", scenario, &[]).expect("a scenario");
+        let job = plan.jobs()[0];
+        let mut added = |text: &str| add_programs(&mut plan, job, &[text.parse().expect("one")]);
+        assert_eq!(added("a@1.9 s=true"), Ok(()));
+        let error = added("a@2 s=true").expect_err("it would never run");
+        assert!(error.contains("only after the run has ended"), "{error}");
     }
 
     #[test]

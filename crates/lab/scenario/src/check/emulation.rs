@@ -34,6 +34,10 @@ impl Check<'_> {
             if let Some(refusal) = refusal {
                 self.report(("program", i), "node", refusal);
             }
+            if program.start >= scenario.duration {
+                let refusal = Refusal::new("the program may start only after the run has ended");
+                self.report(("program", i), "start", refusal);
+            }
         }
         self.kernel_flows(nodes);
         self.kernel_congestion_control(nodes);

@@ -232,6 +232,20 @@ const CHANGES: &[(&str, &str)] = &[
     ("flow.down.ack_loss_exclude", "[\"sacked\"]"),
 ];
 
+/// Pairs of a setting that leaves a key without effect, and the key with a value that is not its
+/// default.
+const PAIRS: &[(&str, &str)] = &[
+    ("flow.down.sack=false", "flow.down.dsack=true"),
+    ("flow.down.sack=false", "flow.down.keep_sacks=true"),
+    ("flow.down.sack=false", "flow.down.prr=true"),
+    ("flow.down.sack=false", "flow.down.rack=true"),
+    ("flow.down.timestamps=false", "flow.down.eifel=true"),
+    ("flow.down.timestamps=false", "flow.down.timestamp_tick=\"10 ms\""),
+    ("flow.down.send_buffer=\"40 kB\"", "flow.down.send_buffer_max=\"20 kB\""),
+    ("flow.down.receive_buffer=\"40 kB\"", "flow.down.receive_buffer_max=\"20 kB\""),
+    ("cell.soc={ policy = \"equal\" }", "cell.soc={ policy = \"gb3\" }"),
+];
+
 /// Keys of cells that name things, or that a scenario must have.
 const GIVEN: &[&str] = &["cell.name", "cell.standard"];
 
@@ -240,14 +254,13 @@ const GIVEN: &[&str] = &["cell.name", "cell.standard"];
 const CHANCE: &[(&str, &str)] = &[("sink", "cell.short_retry_limit"), ("deaf", "cell.capture")];
 
 /// The result of a run, and the warnings about it; `None` where the key is refused.
-fn result(text: &str, change: Option<(&str, &str)>) -> Option<(String, Vec<String>)> {
-    let set = change.map(|(key, value)| Override::set(&format!("{key}={value}")));
-    let set: Vec<Override> = set.into_iter().collect();
+fn result(text: &str, changes: &[&str]) -> Option<(String, Vec<String>)> {
+    let set: Vec<Override> = changes.iter().map(|change| Override::set(change)).collect();
     let plan = Plan::parse_with("base.toml", text, &set, &OwnAlgorithms::default()).ok()?;
     let scenario = &plan.points[0].scenario;
     // A value that the base has already changes nothing.
-    if change.is_some() && *scenario == Plan::parse("base.toml", text, &[]).ok()?.points[0].scenario
-    {
+    let base = Plan::parse("base.toml", text, &[]).ok()?;
+    if !changes.is_empty() && *scenario == base.points[0].scenario {
         return None;
     }
     let world = scenario.to_world(1);
@@ -259,9 +272,10 @@ fn result(text: &str, change: Option<(&str, &str)>) -> Option<(String, Vec<Strin
 fn a_key_acts_or_is_refused_or_warned_about() {
     let mut failures = Vec::new();
     for (name, text) in [("crowd", CROWD), ("sink", SINK), ("trace", TRACE), ("deaf", DEAF)] {
-        let (before, _) = result(text, None).expect("a base is a scenario");
+        let (before, _) = result(text, &[]).expect("a base is a scenario");
         for (key, value) in CHANGES {
-            let Some((after, warnings)) = result(text, Some((key, value))) else { continue };
+            let change = format!("{key}={value}");
+            let Some((after, warnings)) = result(text, &[&change]) else { continue };
             // A channel is a frequency, and where nothing is received no key acts.
             let last = key.rsplit('.').next().unwrap_or(key).replace("channel", "frequency");
             let names = |warning: &String| warning.contains(&last) || warning.contains(" hear ");
@@ -273,6 +287,38 @@ fn a_key_acts_or_is_refused_or_warned_about() {
         }
     }
     assert!(failures.is_empty(), "neither bytes nor a warning:\n{}", failures.join("\n"));
+}
+
+/// Such keys had no warning, as only single keys were changed.
+#[test]
+fn a_key_without_effect_beside_another_is_warned_about() {
+    for (first, second) in PAIRS {
+        let both = result(CROWD, &[first, second]).expect("a scenario");
+        let named = |warnings: &[String]| {
+            let key = second.split('=').next().and_then(|key| key.rsplit('.').next());
+            let key = key.expect("a key");
+            let idle = |warning: &&String| warning.contains("has no effect");
+            warnings.iter().filter(idle).any(|warning| warning.contains(key))
+        };
+        assert!(named(&both.1), "{first}, {second}: {:?}", both.1);
+        let one = Plan::parse("base.toml", CROWD, &[(*first).to_owned()]).expect("a scenario");
+        let (before, warnings) = result(CROWD, &[first]).unwrap_or_else(|| {
+            let (bytes, _) = result(CROWD, &[]).expect("the base has that value");
+            (bytes, one.points[0].scenario.warnings())
+        });
+        assert_eq!(before, both.0, "{first}, {second}: it has an effect");
+        let is_policy = second.starts_with("cell.soc");
+        assert!(is_policy || !named(&warnings), "{first} alone: {warnings:?}");
+    }
+}
+
+/// A stack's own choices are no settings.
+#[test]
+fn keys_that_a_stack_sets_are_not_warned_about() {
+    for set in ["flow.down.sack=false", "flow.down.timestamps=false"] {
+        let found = warnings(CROWD, &["flow.down.stack=linux-6", set]);
+        assert!(found.iter().all(|warning| !warning.contains("no effect")), "{set}: {found:?}");
+    }
 }
 
 #[test]
