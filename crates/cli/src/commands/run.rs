@@ -55,7 +55,7 @@ pub(crate) struct Run {
 pub(super) fn run(common: &Common, args: &Run) -> Result<(), Failure> {
     let file = file(args);
     let plan = load(common, &file, &settings(args))?;
-    let (job, of_seeds) = only_job(common, &plan, &file)?;
+    let (job, of_seeds) = only_job(common, &plan, &file, ("run", &options(args)))?;
     let directory = place::choose(common, &name(args, &file))?;
     let stopwatch = Stopwatch::start();
     let Performed { run, on_sockets, lints: of_replay } =
@@ -102,6 +102,15 @@ fn settings(args: &Run) -> Vec<Override> {
     let taps = || option("--tap", args.tap.join(" "), format!("record.taps={:?}", args.tap));
     let taps = (!args.tap.is_empty()).then(taps);
     pcap.into_iter().chain(taps).chain(args.sample_every.map(sample_every)).collect()
+}
+
+/// Options of the command line besides common ones, as they were written.
+fn options(args: &Run) -> String {
+    let pcap = args.pcap.then(|| " --pcap".to_owned());
+    let taps = args.tap.iter().map(|tap| format!(" --tap {}", output::quoted(tap)));
+    let every = args.sample_every.map(|interval| interval.to_string());
+    let every = every.map(|interval| format!(" --sample-every {}", output::quoted(&interval)));
+    pcap.into_iter().chain(taps).chain(every).collect()
 }
 
 /// The scenario file; a recorded run has its own in its directory.
@@ -158,18 +167,24 @@ fn perform(
 
 /// The job of a scenario with one point: that of its first seed, or of the command line's. With it
 /// a warning, if the scenario has further seeds and the command line names none.
+/// Messages name the command, with the options of its own.
 pub(super) fn only_job(
     common: &Common,
     plan: &Plan,
     file: &Path,
+    (command, own): (&str, &str),
 ) -> Result<(Job, Option<String>), Failure> {
     let jobs = plan.jobs();
+    let quoted = output::quoted(&file.display().to_string());
+    let set = common.set.iter().map(|setting| format!(" --set {}", output::quoted(setting)));
+    let seed = common.seed.iter().map(|seed| format!(" --seed {seed}"));
+    let given = format!("{quoted}{}", set.chain(seed).collect::<String>());
     if let (1, Some(job)) = (plan.points.len(), jobs.first()) {
-        let (seeds, seed, file) = (plan.seeds, job.seed, file.display());
+        let (seeds, seed) = (plan.seeds, job.seed);
         let further = seeds > 1 && common.seed.is_none();
         let warning = further.then(|| {
             format!(
-                "this is the run of seed {seed} alone; `fairwave sweep {file}` makes those of all \
+                "this is the run of seed {seed} alone; `fairwave sweep {given}` makes those of all \
                  {seeds} seeds"
             )
         });
@@ -177,10 +192,11 @@ pub(super) fn only_job(
     }
     let (file, runs, points) = (file.display(), jobs.len(), plan.points.len());
     let picks = plan.points.iter().take(1).flat_map(|point| &point.picks);
+    let picks = picks.filter(|pick| !common.set.contains(pick));
     let picks: String = picks.map(|pick| format!(" --set {}", output::quoted(pick))).collect();
     let what = format!("its sweep makes {runs} runs of {points} points");
-    let one = format!("one of them is `fairwave run {file}{picks}`");
-    Err(Failure::Usage(format!("{file}: {what}; {one}, all are `fairwave sweep {file}`")))
+    let one = format!("one of them is `fairwave {command} {given}{own}{picks}`");
+    Err(Failure::Usage(format!("{file}: {what}; {one}, all are `fairwave sweep {given}`")))
 }
 
 fn simulate(common: &Common, plan: &Plan, job: Job, directory: &Path) -> Result<Finished, Failure> {

@@ -112,6 +112,18 @@ fn each_point_has_a_directory_whatever_its_values() {
     assert_eq!(json(place.path(), &whole)["points"], value["points"]);
 }
 
+/// The command that a refusal names repeats the user's settings.
+#[test]
+fn a_run_of_a_sweep_is_named_with_the_options_that_were_given() {
+    let place = scratch();
+    fs::copy(tiny(), place.path().join("a b.toml")).unwrap();
+    let given = ["--set", "duration=1 s", "--seed", "7", "--pcap"];
+    let (_, err) = ends_with(2, place.path(), &[&["run", "a b.toml"], &given[..]].concat());
+    let one = "`fairwave run 'a b.toml' --set 'duration=1 s' --seed 7 --pcap --set ";
+    assert!(err.contains(one), "{err}");
+    assert!(err.contains("`fairwave sweep 'a b.toml' --set 'duration=1 s' --seed 7`"), "{err}");
+}
+
 /// The parts that a directory names.
 fn parts(directory: &Path) -> Vec<String> {
     let names = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
