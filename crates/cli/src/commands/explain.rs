@@ -22,8 +22,8 @@ use std::sync::OnceLock;
 pub(crate) struct Explain {
     /// The key, as messages name it or without names: flow.up.mss, flow.mss; without one, all
     /// tables are listed. probe.latency_ms is a figure of `fairwave probe`, probe all of them;
-    /// so are fairness, proxy and soc. Also a column of a run directory, a claim, a verdict and a
-    /// cause of drops
+    /// so are fairness, proxy and soc. Also a column of a run directory, a figure of a run such as
+    /// jain, a claim, a verdict and a cause of drops
     #[arg(value_name = "KEY", value_parser = Keys, hide_possible_values = true)]
     key: Option<String>,
 }

@@ -74,9 +74,9 @@ pub(super) fn run(
         return Err(Failure::Usage("only `list schema` takes a second argument".to_owned()));
     }
     let items = match what {
-        Listing::Reference => return Ok(output::print(&fairwave_scenario::reference())?),
-        Listing::Commands => return Ok(output::print(&(pages.commands)())?),
-        Listing::Fields => return Ok(output::print(&(pages.fields)())?),
+        Listing::Reference => return page(common, what, fairwave_scenario::reference),
+        Listing::Commands => return page(common, what, pages.commands),
+        Listing::Fields => return page(common, what, pages.fields),
         Listing::Schema => {
             let name = args.of.as_deref().unwrap_or("scenario");
             let known = schemas.iter().find(|schema| schema.name == name);
@@ -104,6 +104,16 @@ fn print(common: &Common, items: Vec<ListItem>) -> Result<(), Failure> {
         true => Ok(output::print_json(&json!(ListOutput(items)))?),
         false => Ok(output::print(&list::text(&items))?),
     }
+}
+
+/// Prints a page, which has no form as JSON.
+fn page(common: &Common, what: Listing, make: impl FnOnce() -> String) -> Result<(), Failure> {
+    if common.json {
+        let name = what.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
+        let text = format!("--json: `list {name}` is a page in Markdown; `list schema` has JSON");
+        return Err(Failure::Usage(text));
+    }
+    Ok(output::print(&make())?)
 }
 
 /// The kinds of things that can be listed.

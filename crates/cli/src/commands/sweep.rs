@@ -38,7 +38,7 @@ pub(crate) struct Sweep {
     #[arg(long, conflicts_with = "json")]
     csv: bool,
     /// Continue the sweep that was interrupted in --out: only make the runs that are missing
-    /// there
+    /// there; complete runs of other seeds stay, and do not count in the means that are shown
     #[arg(long)]
     resume: bool,
     /// Make one of several parts of the runs alone, on one of several machines, such as 3/64;

@@ -90,7 +90,7 @@ fn a_run_is_drawn_over_time() {
         let label = if y.starts_with("pairs") { "ap&gt;sta2" } else { "down" };
         assert!(svg.contains(label), "{y}: {svg}");
     }
-    let (_, err) = ends_with(1, place.path(), &["plot", &run, "--y", "flows.speed"]);
+    let (_, err) = ends_with(2, place.path(), &["plot", &run, "--y", "flows.speed"]);
     assert!(err.contains("there is no column \"speed\"; the nearest are: "), "{err}");
 }
 

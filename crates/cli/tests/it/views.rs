@@ -210,6 +210,7 @@ fn columns_claims_verdicts_and_causes_of_drops_are_explained() {
         ("goodput_bps", "flows.goodput_bps"),
         ("pairs", "pairs.airtime_ppm"),
         ("drops.parquet", "drops.cause"),
+        ("flow.up.delay_p99_ms", "99th percentile of the one-way delay"),
         ("ack-2", "`fairwave reproduce ack-loss --map ACK-2`"),
         ("tcp-av", "AV-X1"),
         ("conditional", "in some of these set-ups"),
@@ -223,6 +224,16 @@ fn columns_claims_verdicts_and_causes_of_drops_are_explained() {
     assert_eq!(found[0]["unit"], "bps");
     let (_, err) = ends_with(2, place.path(), &["explain", "zzz"]);
     assert!(err.contains("`--help` what else it knows"), "{err}");
+}
+
+/// They printed Markdown where JSON was wanted.
+#[test]
+fn pages_in_markdown_are_no_json() {
+    let place = scratch();
+    for page in ["reference", "commands", "fields"] {
+        let (out, err) = ends_with(2, place.path(), &["list", page, "--json"]);
+        assert!(out.is_empty() && err.contains("is a page in Markdown"), "{page}: {out}{err}");
+    }
 }
 
 #[test]

@@ -4,6 +4,10 @@
 //! `flow.up.delay_p99_ms`, `station.sta1.airtime_percent`, `pair.ap>sta1.mcs_mean`,
 //! `queue.ap.mean_packets`. It ends in its unit where it has one.
 
+mod about;
+
+pub use about::{ABOUT, About};
+
 use crate::results::{
     FlowSummary, PairSummary, QueueSummary, StationSummary, Summary, TimesSummary,
 };
@@ -14,7 +18,9 @@ pub type Metric = (String, f64);
 /// The figures of a whole run, of its flows, stations, pairs of radios and queues, in this order.
 /// Values that the run has not measured are left out.
 pub fn metrics(summary: &Summary) -> Vec<Metric> {
-    let mut list = totals(summary);
+    let whole = of_totals(summary).into_iter();
+    let mut list: Vec<Metric> =
+        whole.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
     for flow in &summary.flows {
         add(&mut list, "flow", &flow.name, of_flow(flow));
     }
@@ -37,22 +43,21 @@ fn add(list: &mut Vec<Metric>, sort: &str, name: &str, figures: Vec<Named>) {
     list.extend(figures.into_iter().filter_map(named));
 }
 
-fn totals(summary: &Summary) -> Vec<Metric> {
+fn of_totals(summary: &Summary) -> Vec<Named> {
     let totals = &summary.totals;
     let drops = totals.drops_queue_full
         + totals.drops_retry_limit
         + totals.drops_link_loss
         + totals.drops_no_route
         + totals.drops_aqm;
-    let figures = [
+    vec![
         ("goodput_mbps", Some(mbps(totals.goodput_bps))),
         ("up_mbps", Some(mbps(totals.up_bps))),
         ("down_mbps", Some(mbps(totals.down_bps))),
         ("jain", totals.jain),
         ("starved_flows", Some(totals.starved_flows as f64)),
         ("drops", Some(drops as f64)),
-    ];
-    figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    ]
 }
 
 fn of_flow(flow: &FlowSummary) -> Vec<Named> {
@@ -128,4 +133,34 @@ fn mbps(bits_per_second: u64) -> f64 {
 
 fn millis(ns: u64) -> f64 {
     ns as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Output, execute};
+    use fairwave_scenario::plan::Plan;
+
+    #[test]
+    fn every_figure_has_a_meaning() {
+        let scenario = "duration = \"200 ms\"\ncell.standard = \"802.11n\"\n\
+            node = [{ name = \"ap\", kind = \"access-point\" },\n\
+            { name = \"sta\", kind = \"station\" }]\n\
+            flow = [{ name = \"up\", from = \"sta\", to = \"ap\" }]\n";
+        let plan = Plan::parse("s", scenario, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let run = execute(&plan, plan.jobs()[0], Output::Nothing, &mut |_| ()).expect("a run");
+        let summary = &run.summary;
+        let parts = [
+            ("", of_totals(summary)),
+            ("flow", of_flow(&summary.flows[0])),
+            ("station", of_station(&summary.stations[0])),
+            ("pair", of_pair(&summary.pairs[0])),
+            ("queue", of_queue(&summary.queues[0])),
+        ];
+        let names = parts.iter().flat_map(|(part, named)| {
+            named.iter().map(|(name, _)| (*part, *name)).collect::<Vec<_>>()
+        });
+        let described = ABOUT.iter().map(|one| (one.part, one.name));
+        assert_eq!(described.collect::<Vec<_>>(), names.collect::<Vec<_>>());
+    }
 }

@@ -1,6 +1,8 @@
-//! Words that results contain: columns of run directories, claims, verdicts, causes of drops.
+//! Words that results contain: columns of run directories, figures of runs, claims, verdicts,
+//! causes of drops.
 
 use crate::outcome::Failure;
+use fairwave_lab::metrics::{ABOUT, About};
 use fairwave_lab::results::{
     ASSOCIATIONS, DELAY_BINS, DELAYS, DROPS, FLOWS, PAIRS, PATHS, QUEUES, SOC, STATIONS, Table,
     WINDOWS,
@@ -11,12 +13,13 @@ use fairwave_study::map::Word;
 use fairwave_trace::DropCause;
 
 /// All that is called `name`: a column (`goodput_bps`, `flows.goodput_bps`), the columns of a table
-/// (`flows`), a claim, the claims of a study, a verdict, a cause of drops. Upper case and
+/// (`flows`), a figure of a run (`jain`, `flow.up.delay_p99_ms`), a claim, the claims of a study, a verdict, a cause of drops. Upper case and
 /// hyphens make no difference.
 pub(super) fn explain(name: &str) -> Result<Vec<Figure>, Failure> {
     let name = plain(name);
     let mut found: Vec<Figure> = columns();
     found.retain(|figure| is_column(&figure.key, &name));
+    found.extend(ABOUT.iter().filter(|figure| figure.is_called(&name)).map(figure));
     found.extend(words().into_iter().filter(|figure| plain(&figure.key) == name));
     for study in fairwave_studies::ALL {
         let claims = study.claims(&Results::default()).map_err(Failure::run)?;
@@ -31,6 +34,16 @@ pub(super) fn explain(name: &str) -> Result<Vec<Figure>, Failure> {
         }
     }
     Ok(found)
+}
+
+/// A figure of a run, with the options that take its name.
+fn figure(figure: &About) -> Figure {
+    let takers = "`plot --y`, `compare --metric` and `sweep --csv` have it.";
+    Figure {
+        key: figure.key(),
+        about: format!("{}\n    {takers}", figure.about),
+        unit: schema::symbol(figure.name).map(|(_, unit)| unit.to_owned()),
+    }
 }
 
 /// A name for comparison.
@@ -98,4 +111,21 @@ fn words() -> Vec<Figure> {
     ];
     let causes = DropCause::ALL.into_iter().map(|cause| figure(cause.name(), cause.about()));
     verdicts.chain(single).chain(causes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names that `plot --y`, `compare --metric` and `sweep --csv` have.
+    #[test]
+    fn figures_of_runs_are_explained() -> Result<(), Failure> {
+        for name in ["goodput_mbps", "jain", "starved_flows", "flow.up.delay_p99_ms"] {
+            let found = explain(name)?;
+            let text = found.iter().map(Figure::text).collect::<String>();
+            assert!(text.contains("plot --y"), "{name}: {text}");
+        }
+        assert!(explain("flow.up.nosuch_ms")?.is_empty());
+        Ok(())
+    }
 }

@@ -5,6 +5,7 @@ use crate::nearest;
 use crate::over::{is_series, over_axis, over_time};
 use crate::plot::Figure;
 use crate::points::{Digest, Point};
+use crate::results::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,7 +68,11 @@ impl Request<'_> {
         let named = names(self.directories);
         let runs: Vec<(&str, &Path)> =
             named.iter().zip(self.directories).map(|(name, run)| (&**name, &**run)).collect();
-        over_time(&runs, y).map_err(|error| Refusal::Results(error.to_string()))
+        over_time(&runs, y).map_err(|error| match error {
+            // As for a figure that no run has.
+            Error::NoColumn { .. } => refused(error.to_string()),
+            _ => Refusal::Results(error.to_string()),
+        })
     }
 
     /// Means of a sweep over one of its axes.

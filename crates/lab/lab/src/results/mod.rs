@@ -139,6 +139,16 @@ pub enum Error {
         /// The content that is missing or wrong.
         what: String,
     },
+    /// A table has no column of the requested name.
+    #[error("{path}: there is no column {column:?}; {names}")]
+    NoColumn {
+        /// The file.
+        path: PathBuf,
+        /// The requested name.
+        column: String,
+        /// The nearest names, in words.
+        names: String,
+    },
 }
 
 impl Error {

@@ -47,7 +47,7 @@ impl Series {
                         (0..schema.num_columns()).map(|i| schema.column(i).name().to_owned());
                     let known: Vec<String> = known.collect();
                     let names = nearest::listed(column, known.iter().map(String::as_str));
-                    Error::content(&path, format!("there is no column {column:?}; {names}"))
+                    Error::NoColumn { path: path.clone(), column: column.to_owned(), names }
                 })?;
             let values = read_column(&reader, index).map_err(Error::parquet(&path))?;
             read.insert(column.to_owned(), values);
