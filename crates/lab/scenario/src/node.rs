@@ -28,9 +28,12 @@ keys! {
     }
 }
 
+/// Examples of the kinds that most nodes have.
+const KINDS: &str = "kind = \"station\", or kind = \"access-point\"";
+
 variants! {
     /// Kind of a node.
-    pub enum Kind by "kind", Usual::Example("kind = \"station\""), |r|
+    pub enum Kind by "kind", Usual::Example(KINDS), |r|
     (names: Names = Names::default()) {
         /// An access point.
         AccessPoint(AccessPoint) = "access-point", "it belongs to stations", names.clone();
