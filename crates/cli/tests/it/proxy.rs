@@ -105,6 +105,7 @@ fn what_cannot_be_meant_is_refused_with_a_remedy() {
         (&["--target", "5M", "--max-flows", "0"], "--max-flows has to be 1 or more"),
         (&["--target", "5M", "--max-flows", "9000000"], "ulimit -n"),
         (&["--interval", "1 ms"], "one second or more"),
+        (&["--target", "5M", "--for", "0 s"], "--for has to be one second or more"),
         (&["--refuse"], "--capacity"),
         (&["--listen", "127.0.0.1:0", "-C", "nobodys"], "no congestion control \"nobodys\""),
         (&["--users", "users"], "line 2: expected NAME:PASSWORD"),

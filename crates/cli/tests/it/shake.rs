@@ -212,3 +212,18 @@ fn a_key_is_made_once_and_copied_by_its_code() {
     assert!(err.contains("a.key"), "{err}");
     ends_with(2, place.path(), &["shake", "pair", "--key", "c.key", "--code", "short"]);
 }
+
+/// The server was blamed for an interface that does not exist, and an interruption for the end.
+#[test]
+fn a_session_that_cannot_open_is_explained() {
+    let place = scratch();
+    ends_with(0, place.path(), &["shake", "pair", "--key", "a.key"]);
+    let with = ["192.0.2.1", "--key", "a.key", "--via"];
+    let args = [&["shake", "diagnose"], &with[..], &["nosuch0"]].concat();
+    let (_, err) = ends_with(2, place.path(), &args);
+    assert!(err.contains("--via nosuch0: there is no such interface"), "{err}");
+    let late = ["nosuch0", "--socks", "127.0.0.1:0", "--for", "10 ms"];
+    let args = [&["shake", "connect"], &with[..], &late].concat();
+    let (_, err) = ends_with(1, place.path(), &args);
+    assert!(err.contains("--for ended before a session was open"), "{err}");
+}

@@ -389,11 +389,10 @@ impl Facts<'_> {
 
     /// The same of the cell's access points alone.
     fn has_ap_queue(&self, cell: &Cell, is: impl Fn(&Spec) -> bool) -> bool {
-        let aps = self.members(cell).filter_map(|node| match &node.kind {
-            Kind::AccessPoint(ap) => Some(&ap.radio),
-            _ => None,
-        });
-        aps.into_iter().any(|radio| is(&radio.queue.0))
+        self.members(cell).any(|node| match &node.kind {
+            Kind::AccessPoint(ap) => is(&ap.radio.queue.0),
+            _ => false,
+        })
     }
 
     /// Whether the parameters of a category are set and nobody sends in it.

@@ -153,6 +153,7 @@ fn check(proxy: &Proxy) -> Result<(), Failure> {
         ("--interval", proxy.interval.as_millis() < 1_000),
         ("--idle", proxy.idle.as_millis() < 1_000),
         ("--connect-timeout", proxy.connect_timeout.as_millis() < 1_000),
+        ("--for", proxy.lasts.is_some_and(|lasts| lasts.as_millis() < 1_000)),
         ("--max-flows", proxy.max_flows == Some(0)),
     ];
     match zero.iter().find(|(_, is_too_small)| *is_too_small) {

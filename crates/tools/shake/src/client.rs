@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time;
 use tokio::net::TcpStream;
 use tokio::task::spawn_local;
@@ -205,7 +205,8 @@ impl Client<'_> {
             () = until_stopped(stop, plan.lasts) => None,
         };
         let Some(connected) = connected else {
-            return Err(Failure::Run("interrupted before a session was open".to_owned()));
+            let why = if stop.load(Ordering::Relaxed) { "interrupted" } else { "--for ended" };
+            return Err(Failure::Run(format!("{why} before a session was open")));
         };
         let session = connected.map_err(|error| self.unreachable(&plan, &error.to_string()))?;
         self.account.borrow_mut().note(&session);

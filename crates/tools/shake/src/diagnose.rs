@@ -12,6 +12,7 @@ use fairwave_shake_host::endpoint::PathStats;
 use fairwave_shake_host::{Config, Host, Session, Stream};
 use fairwave_units::Duration;
 use fast_socks5::consts;
+use nix::net::if_::if_nametoindex;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -40,12 +41,13 @@ pub(crate) struct Plan {
 /// Measures until all runs are over or `stop` is set.
 ///
 /// # Errors
-/// If it is interrupted, no path works, or the server refuses the test.
+/// If it is interrupted, there is no such interface, no path works, or the server refuses the test.
 pub(crate) fn run(
     console: &dyn Console,
     plan: &Plan,
     stop: &AtomicBool,
 ) -> Result<DiagnosisOutput, Failure> {
+    check_interfaces(&plan.via)?;
     let measured = async {
         let mut alone = Vec::new();
         for via in &plan.via {
@@ -70,6 +72,14 @@ pub(crate) fn run(
             () = until_stopped(stop, None) => Err(Failure::Run("interrupted".to_owned())),
         }
     })
+}
+
+/// Refuses an interface that does not exist: without it, no answer would say nothing of the server.
+fn check_interfaces(names: &[String]) -> Result<(), Failure> {
+    match names.iter().find(|name| if_nametoindex(name.as_str()).is_err()) {
+        Some(name) => Err(Failure::Usage(format!("--via {name}: there is no such interface"))),
+        None => Ok(()),
+    }
 }
 
 fn note(console: &dyn Console, text: &str) {

@@ -13,8 +13,8 @@ use fairwave_study::map::Word;
 use fairwave_trace::DropCause;
 
 /// All that is called `name`: a column (`goodput_bps`, `flows.goodput_bps`), the columns of a table
-/// (`flows`), a figure of a run (`jain`, `flow.up.delay_p99_ms`), a claim, the claims of a study, a verdict, a cause of drops. Upper case and
-/// hyphens make no difference.
+/// (`flows`), a figure of a run (`jain`, `flow.up.delay_p99_ms`), a claim, the claims of a study, a
+/// verdict, a cause of drops. Upper case and hyphens make no difference.
 pub(super) fn explain(name: &str) -> Result<Vec<Figure>, Failure> {
     let name = plain(name);
     let mut found: Vec<Figure> = columns();
