@@ -381,7 +381,7 @@ pub struct SocSample {
     pub alone: u64,
     /// Reports sent in front of data, cumulative.
     pub in_front: u64,
-    /// Reports that the access point believed, cumulative.
+    /// Reports that the access point accepted, cumulative.
     pub accepted: u64,
     /// Reports that it missed, cumulative.
     pub missed: u64,

@@ -517,7 +517,7 @@ pub const SOC: Table<SocRow> = Table {
         integer("in_front", "Reports sent in front of data.", &|r: &SocRow| {
             Cell::unsigned(r.sample.in_front)
         }),
-        integer("heard", "Reports accepted by the access point.", &|r: &SocRow| {
+        integer("accepted", "Reports accepted by the access point.", &|r: &SocRow| {
             Cell::unsigned(r.sample.accepted)
         }),
         integer("missed", "Reports that it missed.", &|r: &SocRow| Cell::unsigned(r.sample.missed)),

@@ -41,7 +41,7 @@ pub(super) fn read(results: &Results) -> Result<Vec<Reported>, Error> {
 
 fn of_run(run: &Run) -> Result<Option<Reported>, Error> {
     let Some(directory) = &run.directory else { return Ok(None) };
-    let columns = ["t_ns", "station", "weight_ppm", "alone", "in_front", "heard", "missed"];
+    let columns = ["t_ns", "station", "weight_ppm", "alone", "in_front", "accepted", "missed"];
     let series = Series::read(directory, "soc.parquet", &columns)?;
     let seconds = run.summary.simulated_ns as f64 / 1e9;
     let (mut samples, mut weightless) = (0, 0);
@@ -50,7 +50,7 @@ fn of_run(run: &Run) -> Result<Option<Reported>, Error> {
         let of = |column| series.points(&[("station", &*format!("others{host}"))], column, 1.0);
         let last = |column| of(column).map(|points| points.last().map_or(0.0, |point| point.1));
         sent += last("alone")? + last("in_front")?;
-        accepted += last("heard")?;
+        accepted += last("accepted")?;
         missed += last("missed")?;
         let weights = of("weight_ppm")?;
         samples += weights.len();
