@@ -57,7 +57,7 @@ const STATION_COUNTERS: [Gauge; 3] = [
 type Counter = (&'static str, &'static str, fn(&Status) -> u64);
 
 const COUNTERS: [Counter; 4] = [
-    ("fairwave_soc_reports_believed", "Reports accepted.", |ap| ap.accepted),
+    ("fairwave_soc_reports_accepted", "Reports accepted.", |ap| ap.accepted),
     ("fairwave_soc_reports_missing", "Reports that did not arrive.", |ap| ap.missed),
     ("fairwave_soc_changes", "Changes requested of the scheduler.", |ap| ap.changes),
     ("fairwave_soc_changes_failed", "Changes that the kernel refused.", |ap| ap.failed),
