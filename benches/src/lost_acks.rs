@@ -20,7 +20,7 @@ pub(crate) struct Options {
     record: bool,
 }
 
-const LAW: &str = "fw_ackloss_reno";
+const ALGORITHM: &str = "fw_ackloss_reno";
 const SCENARIO: &str = "studies/emulator/lost-acks/wire.toml";
 /// Probabilities with which the reverse path drops a packet, and the number of runs for each.
 const LOSSES: [f64; 4] = [0.0, 0.02, 0.1, 0.25];
@@ -83,15 +83,15 @@ struct Loaded;
 
 impl Loaded {
     fn load() -> Result<Self, String> {
-        cc(&["load", LAW]).map(|_| Self)
+        cc(&["load", ALGORITHM]).map(|_| Self)
     }
 
     /// ACKs detected as lost, and reactions to them, of the closed connections.
     fn totals() -> Result<[u64; 2], String> {
         let algorithms = cc(&["list"])?;
-        let algorithm = algorithms
-            .as_array()
-            .and_then(|algorithms| algorithms.iter().find(|algorithm| algorithm["name"] == LAW));
+        let algorithm = algorithms.as_array().and_then(|algorithms| {
+            algorithms.iter().find(|algorithm| algorithm["name"] == ALGORITHM)
+        });
         let totals =
             algorithm.map(|algorithm| &algorithm["totals"]).ok_or("the algorithm is not listed")?;
         let count = |key: &str| totals[key].as_u64().ok_or(format!("no {key}"));
@@ -105,7 +105,7 @@ impl Loaded {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        if let Err(error) = cc(&["unload", LAW]) {
+        if let Err(error) = cc(&["unload", ALGORITHM]) {
             note(&error);
         }
     }
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn only_laws_that_watch_acks_have_counts() {
         let ours = json!({
-            "algorithm": LAW, "throughput_bps": 33_400_000_000_u64, "acks": 9, "acks_lost": 0
+            "algorithm": ALGORITHM, "throughput_bps": 33_400_000_000_u64, "acks": 9, "acks_lost": 0
         });
         assert_eq!(veth_row(&ours), "| `fw_ackloss_reno` | 33.4 | 9 | 0 |\n");
         let kernels =

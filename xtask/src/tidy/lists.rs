@@ -78,7 +78,7 @@ fn a_scenario_can_lack_a_question() {
 }
 
 #[test]
-fn every_law_has_a_page() {
+fn every_algorithm_has_a_page() {
     let algorithms: Vec<&str> = fairwave_cc::ALL.iter().map(|algorithm| algorithm.name).collect();
     let names = names_in("docs/models").into_iter().filter(|name| name.ends_with(".md"));
     let pages: Vec<Source> =
@@ -91,7 +91,7 @@ fn every_law_has_a_page() {
 }
 
 #[test]
-fn a_law_can_lack_a_page() {
+fn an_algorithm_can_lack_a_page() {
     let pages = [Source::new("docs/models/reno.md", "# Reno and NewReno (`reno`, `newreno`)\n")];
     assert_eq!(pageless(&["reno", "newreno"], &pages), []);
     assert!(pageless(&["reno", "vegas"], &pages)[0].what.contains("`vegas`"));

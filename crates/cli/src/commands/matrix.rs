@@ -44,7 +44,7 @@ pub(crate) struct Matrix {
     /// The scenario file [default: a wire of 20 Mbps between two hosts, scenarios/kernel-link.toml]
     scenario: Option<PathBuf>,
     /// Congestion control algorithms, by the kernel's names [default: all that it has]
-    #[arg(long, value_name = "LAW", value_delimiter = ',')]
+    #[arg(long, value_name = "ALGORITHM", value_delimiter = ',')]
     algorithms: Vec<String>,
     /// Flows on the same link: alone (no other flow), the name of the algorithm of one more flow,
     /// or the total number of flows, all with the algorithm under test

@@ -216,10 +216,10 @@ ls /sys/fs/bpf > pins
     assert!(shell.file("again").contains("loaded already"), "{}", shell.file("again"));
     let half = shell.file("half");
     assert!(half.contains("loaded before that: fw_compound"), "{half}");
-    let laws = shell.json("list");
+    let algorithms = shell.json("list");
     let algorithm = |name: &str| {
-        let laws = laws.as_array().expect("a list").iter();
-        laws.into_iter().find(|algorithm| algorithm["name"] == name).cloned().expect(name)
+        let algorithms = algorithms.as_array().expect("a list").iter();
+        algorithms.into_iter().find(|algorithm| algorithm["name"] == name).cloned().expect(name)
     };
     assert_eq!(algorithm("fw_ackloss_reno")["loaded"], true);
     assert_eq!(algorithm("fw_ackloss_reno")["pinned"], true);
@@ -446,7 +446,7 @@ subprocess.run([os.environ['F'], 'cc', 'status', '--json'], stdout=open('status'
 "#;
 
 #[test]
-fn a_proxy_steers_by_the_law_after_it_has_given_its_privileges_up() {
+fn a_proxy_steers_by_the_algorithm_after_it_has_given_its_privileges_up() {
     let Some(_turn) = turn() else { return };
     let mut shell = Shell::start(&format!(
         r#"
@@ -519,7 +519,7 @@ ls > files
 }
 
 #[test]
-fn a_law_for_a_time_goes_by_itself_and_with_its_keeper() {
+fn an_algorithm_for_a_time_goes_by_itself_and_with_its_keeper() {
     let Some(_turn) = turn() else { return };
     let mut shell = Shell::start(
         r#"

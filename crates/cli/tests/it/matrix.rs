@@ -65,7 +65,7 @@ fn realtime_an_algorithm_fills_the_links_of_a_matrix() {
 }
 
 #[test]
-fn a_law_runs_at_each_point_in_both_hosts_and_is_not_run_again() {
+fn an_algorithm_runs_at_each_point_in_both_hosts_and_is_not_run_again() {
     if !machine_can() {
         return;
     }

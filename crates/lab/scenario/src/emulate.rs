@@ -90,7 +90,7 @@ const AWAY: &[(&str, Away)] =
 
 impl Emulate {
     /// [`Self::kernel_congestion_control`] as pattern of flows and algorithm.
-    pub fn laws(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn algorithms(&self) -> impl Iterator<Item = (&str, &str)> {
         let split = self.kernel_congestion_control.iter().filter_map(|text| text.split_once('='));
         split.map(|(flow, algorithm)| (flow.trim(), algorithm.trim()))
     }
@@ -108,7 +108,7 @@ impl Program {
     }
 }
 
-/// A list of `FLOW=LAW`.
+/// A list of `FLOW=ALGORITHM`.
 fn kernel_congestion_control() -> Kind<Vec<String>> {
     let read = |value: &Value| -> Read<Vec<String>> {
         match &value.data {
@@ -119,17 +119,17 @@ fn kernel_congestion_control() -> Kind<Vec<String>> {
     list(read, |algorithm| json!(algorithm), || json!({ "type": "string" }))
 }
 
-/// `FLOW=LAW`, with a name that the kernel can have.
+/// `FLOW=ALGORITHM`, with a name that the kernel can have.
 fn flows_and_algorithm(value: &Value) -> Read<String> {
     let text = reader::text(value)?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let is_law = |algorithm: &str| {
+    let is_name = |algorithm: &str| {
         !algorithm.is_empty()
             && algorithm.len() <= MAX_CONGESTION_CONTROL
             && algorithm.chars().all(plain)
     };
     match text.split_once('=') {
-        Some((flow, algorithm)) if !flow.trim().is_empty() && is_law(algorithm.trim()) => Ok(text),
+        Some((flow, algorithm)) if !flow.trim().is_empty() && is_name(algorithm.trim()) => Ok(text),
         _ => {
             let help = "as in \"up*=bbr\"; the kernel's names have at most 15 characters";
             Err(Refusal::new(format!("{text:?} gives no flow an algorithm of the kernel"))

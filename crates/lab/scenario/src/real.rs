@@ -54,8 +54,8 @@ impl Scenario {
             flows.map(|flow| (FlowId(flow as u32), algorithm.to_owned())).collect::<Vec<_>>()
         };
         // The last one for a flow takes the place of those before.
-        let laws: BTreeMap<FlowId, String> = emulate.laws().flat_map(of).collect();
-        laws.into_iter().collect()
+        let algorithms: BTreeMap<FlowId, String> = emulate.algorithms().flat_map(of).collect();
+        algorithms.into_iter().collect()
     }
 
     /// The names of the flows that the table number `table` of [`Self::flow`] stands for.

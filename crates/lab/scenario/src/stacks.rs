@@ -16,11 +16,11 @@ pub(crate) fn profile(name: &str) -> &'static Profile {
 }
 
 /// Whether an algorithm, with or without a remedy, has a target.
-pub(crate) fn aims(law: &str) -> bool {
-    law.rsplit('+').next() == Some("tcp-av")
+pub(crate) fn aims(algorithm: &str) -> bool {
+    algorithm.rsplit('+').next() == Some("tcp-av")
 }
 
 /// Reason for which an algorithm without a target has no table `av`.
-pub(crate) fn aimless(law: &str) -> String {
-    format!("the algorithm is {law:?}, and \"tcp-av\" alone has a target")
+pub(crate) fn aimless(algorithm: &str) -> String {
+    format!("the algorithm is {algorithm:?}, and \"tcp-av\" alone has a target")
 }

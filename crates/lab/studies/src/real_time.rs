@@ -44,7 +44,7 @@ pub enum Error {
     },
     /// The kernel does not list its congestion control algorithms.
     #[error("the kernel's congestion controls: {0}")]
-    Laws(#[from] std::io::Error),
+    Algorithms(#[from] std::io::Error),
     /// The study could not be simulated or judged.
     #[error(transparent)]
     Study(#[from] fairwave_study::Error),

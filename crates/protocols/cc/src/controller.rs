@@ -1,4 +1,4 @@
-//! The contract between a TCP sender and a congestion control law.
+//! The contract between a TCP sender and a congestion control algorithm.
 
 use crate::{AckLossOptions, Fraction, TcpAvConfig};
 use core::fmt::Debug;
@@ -134,7 +134,7 @@ impl RtoEvent {
     }
 }
 
-/// A congestion control law. Windows are in bytes.
+/// A congestion control algorithm. Windows are in bytes.
 ///
 /// Distinct events have distinct methods on purpose: an algorithm that could not distinguish a
 /// timeout from a fast retransmit would be wrong for both. Those with a default body are optional.

@@ -6,7 +6,7 @@ use crate::{
 };
 use fairwave_units::{BitRate, Duration, Instant};
 
-/// A congestion control law as users choose it.
+/// A congestion control algorithm as users choose it.
 #[derive(Clone, Copy, Debug)]
 pub struct Algorithm {
     /// Its spelling in scenarios and on the command line.

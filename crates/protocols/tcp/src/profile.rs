@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_finds_its_profile_and_a_law_that_exists() {
+    fn a_name_finds_its_profile_and_an_algorithm_that_exists() {
         for profile in Profile::ALL {
             assert_eq!(Profile::find(profile.name).map(|p| p.summary), Some(profile.summary));
             let algorithm = profile.congestion_control;

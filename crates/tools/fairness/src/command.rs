@@ -99,7 +99,7 @@ fn run_station(
             console.note(&doing(progress, run));
         }
     });
-    let refused = matches!(error, Some(Error::Law { .. }));
+    let refused = matches!(error, Some(Error::Algorithm { .. }));
     let error = error.as_ref().map(Error::to_string);
     if found.repetitions.is_empty() && !console.is_json() {
         return Err(match error {

@@ -70,7 +70,7 @@ pub enum Error {
     #[error(
         "no congestion control {algorithm:?} for this user on this host; there are {available}"
     )]
-    Law {
+    Algorithm {
         /// Requested algorithm.
         algorithm: String,
         /// Algorithms available to this user.

@@ -220,7 +220,7 @@ impl<'a> Host<'a> {
             && request.traffic.up
             && !congestion::is_available(algorithm)
         {
-            return Err(Error::Law {
+            return Err(Error::Algorithm {
                 algorithm: algorithm.clone(),
                 available: congestion::names(),
             });

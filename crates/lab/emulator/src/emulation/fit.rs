@@ -104,7 +104,7 @@ emulate.kernel_flows = ["up"]
     }
 
     #[test]
-    fn a_law_of_the_kernel_fits_and_one_that_nobody_loaded_is_named() {
+    fn an_algorithm_of_the_kernel_fits_and_one_that_nobody_loaded_is_named() {
         assert_eq!(of("tcp.congestion_control=reno"), None);
         let printed = of("tcp.congestion_control=vegas").expect("not in this kernel");
         let remedy = "`modprobe tcp_vegas` as root may give it one";
@@ -112,7 +112,7 @@ emulate.kernel_flows = ["up"]
     }
 
     #[test]
-    fn a_law_by_the_kernels_own_name_takes_the_place_of_the_scenarios() {
+    fn an_algorithm_by_the_kernels_own_name_takes_the_place_of_the_scenarios() {
         assert_eq!(of(r#"emulate.kernel_congestion_control=["up=cubic"]"#), None);
         let printed = of(r#"emulate.kernel_congestion_control=["up=fw_nobodys"]"#)
             .expect("not in this kernel");
@@ -123,13 +123,13 @@ emulate.kernel_flows = ["up"]
     }
 
     #[test]
-    fn a_law_of_the_papers_is_one_to_be_loaded() {
+    fn an_algorithm_of_the_papers_is_one_to_be_loaded() {
         let printed = missing("fw_ackloss_reno");
         assert!(printed.ends_with("; `fairwave cc load fw_ackloss_reno` as root gives it one"));
     }
 
     #[test]
-    fn a_proxy_is_at_a_real_node_and_its_law_is_the_kernels() {
+    fn a_proxy_is_at_a_real_node_and_its_algorithm_is_the_kernels() {
         let passed =
             SCENARIO.replace("host\" },\n]", "host\" },\n{ name = \"proxy1\", kind = \"host\" }]");
         let passed = passed

@@ -55,7 +55,7 @@ mod tests {
     use fairwave_units::BitRate;
 
     #[test]
-    fn a_proxy_is_told_its_place_and_its_target_or_its_law() {
+    fn a_proxy_is_told_its_place_and_its_target_or_its_algorithm() {
         let place = Place { node: NodeId(3), address: "10.0.0.4:1080".parse().expect("one") };
         let algorithm = "fw_tcp_av".to_owned();
         let aiming =

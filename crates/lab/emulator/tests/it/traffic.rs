@@ -370,7 +370,7 @@ fn speech_and_transfer() -> World {
 }
 
 #[test]
-fn a_flow_of_a_world_has_its_addresses_class_and_law_on_sockets() {
+fn a_flow_of_a_world_has_its_addresses_class_and_algorithm_on_sockets() {
     let world = speech_and_transfer();
     let spec =
         |id| Spec::of(&world, FlowId(id), ShakeBy::Fairwave, |node| address::v4(node).into());

@@ -47,7 +47,7 @@ impl Check<'_> {
     fn kernel_congestion_control(&mut self, nodes: &[Expanded]) {
         let scenario = self.scenario;
         let (names, on_sockets) = (flow_names(scenario, nodes), scenario.kernel_flows());
-        for (pattern, _) in scenario.emulate.iter().flat_map(Emulate::laws) {
+        for (pattern, _) in scenario.emulate.iter().flat_map(Emulate::algorithms) {
             let matching = expand::named(&names, pattern);
             let is_simulated = |i: &&usize| on_sockets.iter().all(|id| id.0 as usize != **i);
             let refusal = if matching.is_empty() {

@@ -1,6 +1,6 @@
 //! The paper's four claims and ours, and the mechanisms behind how they come out.
 
-use super::experiments::{COUNT, DELAYED, ERRORS, HIGH, LAW, LOW, PAPER_UPLOADS};
+use super::experiments::{ALGORITHM, COUNT, DELAYED, ERRORS, HIGH, LOW, PAPER_UPLOADS};
 use super::experiments::{UNREPAIRED, UP_DOWN, UPLOADS};
 use super::measure::{self, NO_RUNS, over, paired, show};
 use fairwave_lab::run::Run;
@@ -19,7 +19,7 @@ pub(super) fn all(results: &Results) -> Vec<Claim> {
 }
 
 fn uploads<'a>(results: &'a Results, algorithm: &str) -> Vec<&'a Run> {
-    results.select(UPLOADS, &[(COUNT, PAPER_UPLOADS), (LAW, algorithm)])
+    results.select(UPLOADS, &[(COUNT, PAPER_UPLOADS), (ALGORITHM, algorithm)])
 }
 
 /// The runs of `algorithm` with the remedy.
@@ -28,7 +28,7 @@ fn remedied<'a>(algorithm: &str, select: impl Fn(&str) -> Vec<&'a Run>) -> Vec<&
 }
 
 fn up_down<'a>(results: &'a Results, errors: &str, algorithm: &str) -> Vec<&'a Run> {
-    results.select(UP_DOWN, &[(ERRORS, errors), (LAW, algorithm)])
+    results.select(UP_DOWN, &[(ERRORS, errors), (ALGORITHM, algorithm)])
 }
 
 fn ack_1(results: &Results) -> Claim {
@@ -198,7 +198,7 @@ fn fairness(mut measured: Evidence, runs: &[&Run]) -> Tested {
 /// fair at every rate.
 fn fair_from(results: &Results, experiment: &str) -> Option<String> {
     let is_fair = |errors: &String| {
-        let runs = results.select(experiment, &[(ERRORS, errors), (LAW, "compound")]);
+        let runs = results.select(experiment, &[(ERRORS, errors), (ALGORITHM, "compound")]);
         Verdict::of(&fairness(Evidence::default(), &runs).conditions) == Verdict::Holds
     };
     let rates = results.axis(experiment, ERRORS);
@@ -241,7 +241,7 @@ fn ack_4(results: &Results) -> Claim {
 /// Fairness of Compound without the remedy at each packet error rate of an experiment.
 fn by_error_rate(results: &Results, experiment: &str) -> String {
     let points = results.axis(experiment, ERRORS).into_iter().map(|errors| {
-        let runs = results.select(experiment, &[(ERRORS, &errors), (LAW, "compound")]);
+        let runs = results.select(experiment, &[(ERRORS, &errors), (ALGORITHM, "compound")]);
         format!(
             "{errors}: up/down {}, Jain {}, AP overflow {}, AP queue {} packets, total {} Mbps",
             ratio_text(over(&runs, measure::log_ratio)),
@@ -282,7 +282,7 @@ pub(super) fn explanations(results: &Results) -> Vec<String> {
 /// The reason for which a high packet error rate does or does not cure the unfairness.
 fn packet_errors(results: &Results) -> String {
     let line = |experiment: &str, errors: &str| {
-        let runs = results.select(experiment, &[(ERRORS, errors), (LAW, "compound")]);
+        let runs = results.select(experiment, &[(ERRORS, errors), (ALGORITHM, "compound")]);
         format!(
             "at a rate of {errors} {} of the packets are lost to TCP, the access point's queue \
              holds {} packets on average, and uploads over downloads are {}",
@@ -292,7 +292,7 @@ fn packet_errors(results: &Results) -> String {
         )
     };
     let queue = |experiment: &str, errors: &str| {
-        let runs = results.select(experiment, &[(ERRORS, errors), (LAW, "compound")]);
+        let runs = results.select(experiment, &[(ERRORS, errors), (ALGORITHM, "compound")]);
         over(&runs, measure::mean_ap_queue).map(|estimate| estimate.mean)
     };
     let mechanism = match (queue(UP_DOWN, HIGH), queue(UNREPAIRED, UNREPAIRED_HIGH)) {
@@ -311,7 +311,7 @@ fn packet_errors(results: &Results) -> String {
 
 fn delayed_ack(results: &Results) -> String {
     let line = |algorithm: &str| {
-        let runs = results.select(DELAYED, &[(COUNT, PAPER_UPLOADS), (LAW, algorithm)]);
+        let runs = results.select(DELAYED, &[(COUNT, PAPER_UPLOADS), (ALGORITHM, algorithm)]);
         format!(
             "{algorithm} {} Mbps, Jain {}, ACKs dropped {}",
             show(over(&runs, measure::total_mbps), 2),
@@ -319,7 +319,7 @@ fn delayed_ack(results: &Results) -> String {
             show(over(&runs, measure::ack_drop_share), 3),
         )
     };
-    let algorithms = results.axis(DELAYED, LAW);
+    let algorithms = results.axis(DELAYED, ALGORITHM);
     let compound = algorithms.iter().filter(|algorithm| algorithm.ends_with("compound"));
     let lines: Vec<String> = compound.map(|algorithm| line(algorithm)).collect();
     format!(

@@ -12,7 +12,7 @@ pub(super) const REMEDIES: &str = "remedies";
 pub(super) const REMEDIES_UP_DOWN: &str = "remedies-up-down";
 pub(super) const DETAIL: &str = "detail";
 pub(super) const COUNT: &str = "node.sta.count";
-pub(super) const LAW: &str = "tcp.congestion_control";
+pub(super) const ALGORITHM: &str = "tcp.congestion_control";
 pub(super) const ERRORS: &str = "cell.errors.data";
 pub(super) const LOST_ACKS: &str = "tcp.thresh_ack_losses";
 /// The number of uploads in the paper's figures.

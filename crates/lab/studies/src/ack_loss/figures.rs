@@ -1,6 +1,6 @@
 //! The paper's figures, ours beside them, and the tables.
 
-use super::experiments::{COUNT, DELAYED, DETAIL, ERRORS, HIGH, LAW, LOST_ACKS, LOW};
+use super::experiments::{ALGORITHM, COUNT, DELAYED, DETAIL, ERRORS, HIGH, LOST_ACKS, LOW};
 use super::experiments::{PAPER_UPLOADS, THRESHOLD, UNREPAIRED, UP_DOWN, UPLOADS};
 use super::measure::{self, over, show};
 use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
@@ -136,7 +136,9 @@ fn figure_3(
     id: &str,
     claims: &'static [&'static str],
 ) -> Exhibit {
-    let of = |algorithm: &str| results.select(UPLOADS, &[(COUNT, PAPER_UPLOADS), (LAW, algorithm)]);
+    let of = |algorithm: &str| {
+        results.select(UPLOADS, &[(COUNT, PAPER_UPLOADS), (ALGORITHM, algorithm)])
+    };
     let (without, with) = (of(algorithm), of(&format!("ack-loss-literal+{algorithm}")));
     let groups = (1..=ranked(&without).len()).map(|k| k.to_string()).collect();
     let figure = Figure {
@@ -172,7 +174,7 @@ fn figure_4(results: &Results) -> Exhibit {
     let points = results.axis(UP_DOWN, ERRORS);
     let series = |label: &str, algorithm: &str, value: fn(&Run) -> f64| {
         let of = |errors: &String| {
-            let runs = results.select(UP_DOWN, &[(ERRORS, errors), (LAW, algorithm)]);
+            let runs = results.select(UP_DOWN, &[(ERRORS, errors), (ALGORITHM, algorithm)]);
             over(&runs, value).map(Interval::from)
         };
         BarSeries { label: label.to_owned(), values: points.iter().map(of).collect() }
@@ -247,13 +249,13 @@ impl Along {
         let places = results.axis(experiment, key);
         let curve = |algorithm: String| {
             let point = |place: &String| {
-                let runs = results.select(experiment, &[(key, place), (LAW, &algorithm)]);
+                let runs = results.select(experiment, &[(key, place), (ALGORITHM, &algorithm)]);
                 Some((place.parse().ok()?, over(&runs, value)?.into()))
             };
             let points = places.iter().filter_map(point).collect();
             Curve { label: algorithm, points, mark: Mark::DottedLine }
         };
-        let curves = results.axis(experiment, LAW).into_iter().map(curve).collect();
+        let curves = results.axis(experiment, ALGORITHM).into_iter().map(curve).collect();
         let by = label.to_lowercase().replace("acks", "ACKs");
         Exhibit {
             id: format!("{experiment}-{id}"),
@@ -275,7 +277,7 @@ fn delayed(results: &Results) -> Exhibit {
     let counts = results.axis(DELAYED, COUNT);
     let series = |algorithm: String| {
         let of = |count: &String| {
-            let runs = results.select(DELAYED, &[(COUNT, count), (LAW, &algorithm)]);
+            let runs = results.select(DELAYED, &[(COUNT, count), (ALGORITHM, &algorithm)]);
             over(&runs, measure::total_mbps).map(Interval::from)
         };
         let values = counts.iter().map(of).collect();
@@ -295,7 +297,7 @@ fn delayed(results: &Results) -> Exhibit {
             y_range: None,
             content: Content::Bars {
                 groups: counts.clone(),
-                series: results.axis(DELAYED, LAW).into_iter().map(series).collect(),
+                series: results.axis(DELAYED, ALGORITHM).into_iter().map(series).collect(),
             },
         },
     }
@@ -328,8 +330,8 @@ fn table(results: &Results, experiment: &str, title: &str, name: &str, axis: &st
     ];
     let mut rows = Vec::new();
     for point in results.axis(experiment, axis) {
-        for algorithm in results.axis(experiment, LAW) {
-            let runs = results.select(experiment, &[(axis, &point), (LAW, &algorithm)]);
+        for algorithm in results.axis(experiment, ALGORITHM) {
+            let runs = results.select(experiment, &[(axis, &point), (ALGORITHM, &algorithm)]);
             let mut row = vec![point.clone(), algorithm, runs.len().to_string()];
             row.extend(columns.iter().map(|&(_, value, digits)| show(over(&runs, value), digits)));
             rows.push(row);

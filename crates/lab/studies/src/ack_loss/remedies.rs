@@ -1,7 +1,7 @@
 //! Ours, beyond the paper: other remedies beside the paper's. The paper leaves the throughput
 //! that its own remedy costs to future work.
 
-use super::experiments::{LAW, REMEDIES, REMEDIES_UP_DOWN};
+use super::experiments::{ALGORITHM, REMEDIES, REMEDIES_UP_DOWN};
 use super::measure::{self, over, paired, show};
 use fairwave_lab::plot::{BarSeries, Content, Figure, Interval};
 use fairwave_lab::run::Run;
@@ -44,7 +44,7 @@ impl Remedy {
     }
 
     fn runs<'r>(&self, results: &'r Results, experiment: &str) -> Vec<&'r Run> {
-        let axes = [(QUEUE, &*self.queue), (LIMIT, &self.limit), (LAW, &self.algorithm)];
+        let axes = [(QUEUE, &*self.queue), (LIMIT, &self.limit), (ALGORITHM, &self.algorithm)];
         results.select(experiment, &axes)
     }
 }
@@ -54,7 +54,7 @@ fn remedies(results: &Results, experiment: &str) -> Vec<Remedy> {
     let mut all = Vec::new();
     for queue in results.axis(experiment, QUEUE) {
         for limit in results.axis(experiment, LIMIT) {
-            let algorithms = results.axis(experiment, LAW);
+            let algorithms = results.axis(experiment, ALGORITHM);
             all.extend(algorithms.iter().map(|algorithm| Remedy::new(&queue, &limit, algorithm)));
         }
     }
@@ -227,7 +227,8 @@ fn bars(
         let values = groups.iter().map(of).collect();
         BarSeries { label: format!("{algorithm}, {limit}"), values }
     };
-    let (limits, algorithms) = (results.axis(experiment, LIMIT), results.axis(experiment, LAW));
+    let (limits, algorithms) =
+        (results.axis(experiment, LIMIT), results.axis(experiment, ALGORITHM));
     let series =
         limits.iter().flat_map(|limit| algorithms.iter().map(|algorithm| series(limit, algorithm)));
     let short = label.split(" (").next().unwrap_or_default();

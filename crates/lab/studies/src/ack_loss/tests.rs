@@ -18,18 +18,18 @@ pub(super) fn results(shape: impl Fn(&str, &str) -> Shapes) -> Results {
     let mut results = Results { quick: true, ..Results::default() };
     for algorithm in ["reno", "ack-loss-literal+reno", "compound", "ack-loss-literal+compound"] {
         for seed in 1..=10 {
-            let axes = [(COUNT, PAPER_UPLOADS), (LAW, algorithm)];
+            let axes = [(COUNT, PAPER_UPLOADS), (ALGORITHM, algorithm)];
             let one = run(&axes, seed, shape(algorithm, "").0);
             results.runs.entry(UPLOADS.into()).or_default().push(one);
             for errors in [LOW, HIGH] {
-                let axes = [(ERRORS, errors), (LAW, algorithm)];
+                let axes = [(ERRORS, errors), (ALGORITHM, algorithm)];
                 let one = run(&axes, seed, shape(algorithm, errors).0);
                 results.runs.entry(UP_DOWN.into()).or_default().push(one);
             }
         }
     }
     for threshold in ["1", "8"] {
-        let axes = [(LOST_ACKS, threshold), (LAW, "ack-loss-literal+reno")];
+        let axes = [(LOST_ACKS, threshold), (ALGORITHM, "ack-loss-literal+reno")];
         let one = run(&axes, 1, shape("ack-loss-literal+reno", "").0);
         results.runs.entry(THRESHOLD.into()).or_default().push(one);
     }
@@ -43,7 +43,7 @@ fn add_remedies(results: &mut Results, shape: impl Fn(&str, &str) -> Shapes) {
         for algorithm in ["compound", "ack-loss-literal+compound"] {
             for seed in 1..=10 {
                 let limit = ("node.ap.queue.limit", "100 packets");
-                let axes = [("node.ap.queue.discipline", queue), limit, (LAW, algorithm)];
+                let axes = [("node.ap.queue.discipline", queue), limit, (ALGORITHM, algorithm)];
                 let one = run(&axes, seed, shape(algorithm, queue).0);
                 for experiment in [REMEDIES, REMEDIES_UP_DOWN] {
                     results.runs.entry(experiment.into()).or_default().push(one.clone());
@@ -81,7 +81,8 @@ fn every_scenario_is_read_in_both_forms() {
         let quick = experiment.plan(true).unwrap_or_else(|e| panic!("{e}"));
         assert!(quick.jobs().len() <= full.jobs().len());
         for plan in [&full, &quick] {
-            for algorithm in plan.points.iter().flat_map(|p| &p.axes).filter(|(key, _)| key == LAW)
+            for algorithm in
+                plan.points.iter().flat_map(|p| &p.axes).filter(|(key, _)| key == ALGORITHM)
             {
                 let name = algorithm.1.trim_matches('"');
                 assert!(fairwave_cc::ALL.iter().any(|l| name.ends_with(l.name)), "{name}");
@@ -120,7 +121,7 @@ fn a_remedy_that_does_nothing_fails() {
 }
 
 #[test]
-fn fairness_among_uploads_is_judged_by_the_law_that_the_paper_names() {
+fn fairness_among_uploads_is_judged_by_the_algorithm_that_the_paper_names() {
     let unfair = Shapes(Shape { first: 12.0, ..FAIR });
     let but = |named: &str| {
         let shape = |algorithm: &str, errors: &str| match errors {

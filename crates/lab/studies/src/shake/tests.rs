@@ -344,7 +344,7 @@ fn the_better_choice_must_pay_where_it_should_and_cost_nothing() {
 }
 
 #[test]
-fn a_coupled_law_must_be_fair_and_worth_it() {
+fn a_coupled_algorithm_must_be_fair_and_worth_it() {
     let fair = |shared: f64, apart: f64| {
         let mut results = Results::default();
         for growth in ["uncoupled", "lia", "olia", "balia"] {

@@ -33,7 +33,7 @@ fn backlog_is_the_queued_part_of_the_window() {
 
 /// 255 segments of 1000 bytes in congestion avoidance, RTT at its base, gate off.
 #[test]
-fn rounds_losses_and_timeouts_follow_the_law() {
+fn rounds_losses_and_timeouts_follow_the_algorithm() {
     let mut path = Path::new(255, 0);
     // The first ACK opens a round; the one a window later closes it, when the loss part has grown
     // to 256 segments: dwnd = 256^(3/4)/8 - 1 = 7 segments.

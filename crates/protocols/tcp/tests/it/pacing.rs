@@ -56,7 +56,7 @@ fn a_timeout_is_not_paced() {
 /// arrives as it was spaced is delivered at the pace, and is application-limited since nothing
 /// more waited.
 #[test]
-fn the_law_hears_the_rate_of_what_it_paced() {
+fn the_algorithm_hears_the_rate_of_what_it_paced() {
     let mut sender = Paced::new(Duration::ZERO);
     sender.write(10);
     sender.departures(49);

@@ -219,7 +219,7 @@ pub struct CcTraced {
 #[serde(untagged)]
 pub enum CcOutput {
     /// Output of `list`.
-    Laws(Vec<CcAlgorithm>),
+    Algorithms(Vec<CcAlgorithm>),
     /// Output of `status`.
     Connections(Vec<CcConnection>),
     /// Output of `status --watch`: one line for each event, between those of `status`.

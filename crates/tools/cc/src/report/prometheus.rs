@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn totals_are_counters_of_their_law() {
+    fn totals_are_counters_of_their_algorithm() {
         let totals = Totals { opened: 3, closed: 1, acks_lost: 7, answers: 2, missed: 1 };
         let metrics = metrics(&[], &[("fw_compound", totals)]);
         let text = fairwave_console::metrics::text(PREFIX, metrics).expect("a page");

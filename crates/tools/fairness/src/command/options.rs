@@ -116,7 +116,7 @@ pub struct RunFairness {
     #[arg(long, short, value_name = "RATE", value_parser = BitRate::above_zero)]
     pub bitrate: Option<BitRate>,
     /// Congestion control of the senders, as their kernels name it [default: the kernel's]
-    #[arg(long, short = 'C', value_name = "LAW")]
+    #[arg(long, short = 'C', value_name = "ALGORITHM")]
     pub congestion: Option<String>,
     /// Size of the TCP socket buffers at both ends, of which Linux allocates twice as much, such as
     /// 64K or '64 KiB' [default: buffers that grow]

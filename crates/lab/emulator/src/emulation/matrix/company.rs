@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_company_is_nobody_a_law_or_a_number() {
+    fn a_company_is_nobody_an_algorithm_or_a_number() {
         let of = |text: &str| text.parse::<Company>();
         assert_eq!(of("alone"), Ok(Company::Alone));
         assert_eq!(of("1"), Ok(Company::Alone));

@@ -174,8 +174,8 @@ fn one(
     let own = names(&mut [table].into_iter().chain(begin..end));
     let flows = Flows { own, others: names(&mut (end..scenario.flow.len())) };
     let mut emulate = scenario.emulation();
-    let other_law = if let Company::Beside(algorithm) = company { algorithm } else { algorithm };
-    for (names, algorithm) in [(&flows.own, algorithm), (&flows.others, other_law)] {
+    let other = if let Company::Beside(algorithm) = company { algorithm } else { algorithm };
+    for (names, algorithm) in [(&flows.own, algorithm), (&flows.others, other)] {
         emulate.kernel_flows.extend(names.iter().cloned());
         emulate
             .kernel_congestion_control
@@ -244,7 +244,7 @@ seeds = 3
     }
 
     #[test]
-    fn a_grid_has_each_law_in_each_company_at_each_point() {
+    fn a_grid_has_each_algorithm_in_each_company_at_each_point() {
         let grid = Grid::new("g", &plan(), &asked(&["reno", "bbr"], &["alone", "cubic"])).unwrap();
         assert_eq!(grid.kernel.plan.points.len(), 2 * 2 * 2);
         assert_eq!(grid.kernel.plan.jobs().len(), 24, "three seeds");

@@ -205,7 +205,7 @@ link = [{ ends = ["a", "b"] }]
 
     /// 12 of 290 segments.
     #[test]
-    fn flows_of_one_law_have_a_sum_and_a_flow_alone_no_fairness() {
+    fn flows_of_one_algorithm_have_a_sum_and_a_flow_alone_no_fairness() {
         let both = of(&["x", "y"], &[], None);
         let names: Vec<&str> = both.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["goodput_mbps", "jain", "retransmitted_percent"]);
