@@ -181,8 +181,16 @@ fn seconds(summary: &Summary) -> f64 {
 
 /// The flows of a run, in numbers.
 fn sheets(summary: &Summary) -> Vec<Sheet> {
-    let heads =
-        ["flow", "Mbps", "packets", "resent", "timeouts", "ACKs lost", "median ms", "p99 ms"];
+    let heads = [
+        "flow",
+        "Mbps",
+        "packets",
+        "retransmitted",
+        "timeouts",
+        "ACKs lost",
+        "median ms",
+        "p99 ms",
+    ];
     let or_dash = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), millis);
     let row = |flow: &fairwave_lab::results::FlowSummary| {
         vec![

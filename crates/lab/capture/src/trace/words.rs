@@ -13,8 +13,17 @@ use fairwave_units::several;
 const EVENTS: usize = 20;
 
 /// Headings of a connection's columns, after its name.
-pub const COLUMNS: [&str; 9] =
-    ["s", "Mbps", "packets", "resent %", "timeouts", "starved s", "ACKs lost", "RTT ms", "limit"];
+pub const COLUMNS: [&str; 9] = [
+    "s",
+    "Mbps",
+    "packets",
+    "retransmitted %",
+    "timeouts",
+    "starved s",
+    "ACKs lost",
+    "RTT ms",
+    "limit",
+];
 
 /// Headings of the columns of a UDP or DCCP stream, after its name.
 pub const UDP_COLUMNS: [&str; 8] =

@@ -31,7 +31,7 @@ pub fn tables(summary: &Summary) -> String {
 }
 
 fn flows(flows: &[FlowSummary]) -> String {
-    let heads = ["flow", "Mbps", "sent", "resent", "timeouts", "ACKs lost", "silence s"];
+    let heads = ["flow", "Mbps", "sent", "retransmitted", "timeouts", "ACKs lost", "silence s"];
     let mut table = Table::new("Flows", &heads);
     for flow in flows {
         table.row(vec![
@@ -157,7 +157,8 @@ fn videos(flows: &[FlowSummary], measured_ns: u64) -> String {
 
 /// Paths of multipath flows.
 fn paths(flows: &[FlowSummary]) -> String {
-    let heads = ["flow", "path", "state", "sent", "resent", "timeouts", "arrived KB", "RTT ms"];
+    let heads =
+        ["flow", "path", "state", "sent", "retransmitted", "timeouts", "arrived KB", "RTT ms"];
     let mut table = Table::new("Paths", &heads);
     for flow in flows {
         for path in &flow.paths {
