@@ -423,7 +423,7 @@ mod tests {
             done.add(ConnectionOutput {
                 peer: number.to_string(),
                 ccid: 3,
-                ccid_there: 3,
+                peer_ccid: 3,
                 ended: "an end".to_owned(),
                 is_good,
                 seconds: 0.0,

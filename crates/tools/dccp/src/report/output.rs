@@ -68,7 +68,7 @@ pub struct ConnectionOutput {
     /// Congestion control (CCID) of data sent by this end.
     pub ccid: u8,
     /// Congestion control (CCID) of data sent by the other end.
-    pub ccid_there: u8,
+    pub peer_ccid: u8,
     /// End of the connection: `closed`, or the reason why it did not close in good order.
     pub ended: String,
     /// Whether it ended in good order.
@@ -311,7 +311,7 @@ impl Watched {
         };
         ConnectionOutput {
             ccid: account.profiles.0,
-            ccid_there: account.profiles.1,
+            peer_ccid: account.profiles.1,
             ended: ended.to_owned(),
             is_good: ended == "closed",
             seconds: seconds.as_secs_f64(),

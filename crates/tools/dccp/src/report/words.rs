@@ -43,8 +43,8 @@ pub(crate) fn words(known: &KnownOutput) -> String {
 
 /// A connection after its end.
 pub(crate) fn summary(ended: &ConnectionOutput, is_sender: bool) -> String {
-    let ConnectionOutput { peer, ccid, ccid_there, datagrams, bytes, seconds, .. } = ended;
-    let (what, ccid) = if is_sender { ("sent", ccid) } else { ("received", ccid_there) };
+    let ConnectionOutput { peer, ccid, peer_ccid, datagrams, bytes, seconds, .. } = ended;
+    let (what, ccid) = if is_sender { ("sent", ccid) } else { ("received", peer_ccid) };
     let lost = match is_sender {
         true => format!("{} not sent for want of room in the queue", ended.unsent),
         false => format!("{} packets missing", ended.missing),
