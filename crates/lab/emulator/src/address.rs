@@ -45,7 +45,7 @@ pub fn on_path(node: NodeId, via: NodeId) -> Option<Ipv4Addr> {
 /// such addresses; elsewhere they are usual ones of private networks.
 pub fn path(address: IpAddr) -> Option<(NodeId, NodeId)> {
     let IpAddr::V4(address) = address else { return None };
-    let is_path = address.to_bits() & 0xff80_0000 == FIRST_PATH && !is_for_many(address.into());
+    let is_path = address.to_bits() & 0xff80_0000 == FIRST_PATH && !is_multicast(address.into());
     let number = address.to_bits() ^ FIRST_PATH;
     let (node, via) = (number >> VIA_BITS, number & ((1 << VIA_BITS) - 1));
     (is_path && via < MAX_PATHS.1).then_some((NodeId(node), NodeId(via)))
@@ -71,7 +71,7 @@ pub fn node(address: IpAddr) -> Option<NodeId> {
 
 /// Whether an address has several receivers: multicast, broadcast, and the broadcast of the
 /// network.
-pub fn is_for_many(address: IpAddr) -> bool {
+pub fn is_multicast(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
             let all = Ipv4Addr::from(FIRST_V4 | 0x00ff_ffff);
@@ -120,10 +120,10 @@ mod tests {
     }
 
     #[test]
-    fn some_are_for_many() {
+    fn some_are_multicast() {
         for address in ["224.0.0.251", "255.255.255.255", "10.255.255.255", "ff02::2"] {
-            assert!(is_for_many(address.parse().expect("an address")), "{address}");
+            assert!(is_multicast(address.parse().expect("an address")), "{address}");
         }
-        assert!(!is_for_many(v4(NodeId(3)).into()));
+        assert!(!is_multicast(v4(NodeId(3)).into()));
     }
 }

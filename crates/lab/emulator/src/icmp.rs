@@ -29,7 +29,7 @@ pub(crate) fn unreachable(from: NodeId, packet: &[u8], out: &mut Vec<u8>) -> boo
         (ip::Transport::Other(ICMP | ICMPV6), None) => true,
         _ => false,
     };
-    let nobody = read.source.is_unspecified() || address::is_for_many(read.source);
+    let nobody = read.source.is_unspecified() || address::is_multicast(read.source);
     if is_error || nobody || read.part() == Part::Later {
         return false;
     }

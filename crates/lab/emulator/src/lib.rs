@@ -24,7 +24,7 @@
 //! let station = NodeId(3);
 //! assert_eq!(address::node(address::v4(station).into()), Some(station));
 //! assert_eq!(address::node(address::v6(station).into()), Some(station));
-//! assert!(address::is_for_many("224.0.0.251".parse()?));
+//! assert!(address::is_multicast("224.0.0.251".parse()?));
 //! # Ok::<(), std::net::AddrParseError>(())
 //! ```
 #![cfg(target_os = "linux")]

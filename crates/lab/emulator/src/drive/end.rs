@@ -74,7 +74,7 @@ pub struct EndCounts {
     /// Packets read that were not valid IP packets.
     pub malformed: u64,
     /// Multicast and broadcast packets read, which do not enter the world.
-    pub for_many: u64,
+    pub multicast: u64,
     /// Packets read with an unreachable destination; they are answered by ICMP.
     pub unreachable: u64,
 }

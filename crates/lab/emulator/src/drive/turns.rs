@@ -528,8 +528,8 @@ impl<'w> Turns<'w> {
             return false;
         };
         let is_bridged = matches!(self.ports[port].end.way, Way::Bridged { .. });
-        if !is_bridged && address::is_for_many(description.destination) {
-            counts.for_many += 1;
+        if !is_bridged && address::is_multicast(description.destination) {
+            counts.multicast += 1;
             return false;
         }
         let Some(to) = self.destination(port, &description) else {

@@ -49,7 +49,7 @@ fn node(name: &str, counts: &EndCounts) -> NodeSummary {
         bytes_out: counts.bytes_out,
         lost_in_emulator: counts.lost(),
         unreachable: counts.unreachable,
-        for_many: counts.for_many,
+        multicast: counts.multicast,
         without_carrier: counts.without_carrier,
     }
 }

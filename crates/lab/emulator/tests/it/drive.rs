@@ -274,7 +274,7 @@ fn what_does_not_enter_is_counted() {
         _ => ControlFlow::Continue(()),
     };
     let report = drive(&world, ends, options(), &mut on_turn);
-    assert_eq!((report.ends[0].for_many, report.ends[0].malformed), (1, 2));
+    assert_eq!((report.ends[0].multicast, report.ends[0].malformed), (1, 2));
     assert_eq!(report.fidelity.packets_lost, 0, "the emulator is not to blame");
 }
 

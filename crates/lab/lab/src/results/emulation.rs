@@ -66,7 +66,8 @@ pub struct NodeSummary {
     /// Packets for unreachable nodes, which were answered by ICMP.
     pub unreachable: u64,
     /// Multicast and broadcast packets, which do not enter.
-    pub for_many: u64,
+    #[serde(alias = "for_many")]
+    pub multicast: u64,
     /// Packets that its kernel dropped while the device had no carrier, as the station was between
     /// two access points.
     #[serde(default)]
