@@ -214,7 +214,7 @@ pub fn execute_while(
             true => return Err(Cause::Algorithm),
             false => outcome.ok_or(Cause::Interrupted)?,
         };
-        Ok(Hosted { outcome, emulation: None, untold: Vec::new() })
+        Ok(Hosted { outcome, emulation: None, flows_without_figures: Vec::new() })
     };
     execute_on(plan, job, output, &mut simulator)
 }
@@ -227,7 +227,7 @@ pub struct Hosted {
     /// Results that only an emulator has.
     pub emulation: Option<EmulationSummary>,
     /// Names of flows of which the host has no figures: the summary leaves them out.
-    pub untold: Vec<String>,
+    pub flows_without_figures: Vec<String>,
 }
 
 /// A host: runs a world and passes its samples to a sink.
@@ -263,9 +263,13 @@ fn host(plan: &Plan, job: Job, output: Output<'_>, run: &mut Host<'_>) -> Result
     let mut recorder = opened.as_ref().map(|d| d.recorder(&world, &wanted)).transpose()?;
     let mut stretches = Stretches::new(&names);
     let mut tee = Tee { stretches: &mut stretches, recorder: recorder.as_mut() };
-    let Hosted { outcome, emulation, untold } = run(&world, &mut tee)?;
+    let Hosted { outcome, emulation, flows_without_figures } = run(&world, &mut tee)?;
     let summary = Summary { emulation, ..Summary::new(&names, &outcome, &stretches) };
-    let summary = if untold.is_empty() { summary } else { summary.without_flows(&untold) };
+    let summary = if flows_without_figures.is_empty() {
+        summary
+    } else {
+        summary.without_flows(&flows_without_figures)
+    };
     if let Some(recorder) = recorder {
         recorder.finish()?;
     }

@@ -85,8 +85,8 @@ pub fn replay(replay: &Replay<'_>) -> Result<Repeated, Error> {
         sink.put_into(&mut replayed.outcome.flows);
         lints = doubts_of(&path, &replayed);
         lints.extend(refused.take().iter().map(|error| format!("not done here: {error}")));
-        let untold = on_sockets.clone();
-        Ok(Hosted { outcome: replayed.outcome, emulation: None, untold })
+        let flows_without_figures = on_sockets.clone();
+        Ok(Hosted { outcome: replayed.outcome, emulation: None, flows_without_figures })
     };
     let output = directory.map_or(Output::Nothing, Output::Full);
     let run = run::execute_on(plan, job, output, &mut host)?;

@@ -162,7 +162,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
             after.broken = Some(error);
         }
         after.incomplete_record = report.recorded.as_ref().and_then(missing);
-        Ok(Hosted { outcome: report.outcome, emulation, untold: Vec::new() })
+        Ok(Hosted { outcome: report.outcome, emulation, flows_without_figures: Vec::new() })
     };
     let output = request.directory.map_or(Output::Nothing, Output::Full);
     let run = run::execute_on(request.plan, request.job, output, &mut host)?;
