@@ -12,7 +12,7 @@ use crate::{output, own, place};
 use clap::{Args, Subcommand};
 use ctl::Ctl;
 use fairwave_emulator::emulation::{
-    self, Between, Emulated, Live, NoWindows, Order, Request, Turn, Uplink, live_view,
+    self, Between, Emulated, Live, NoWindows, ProgramOption, Request, Turn, Uplink, live_view,
 };
 use fairwave_emulator::report::{self, EmulateOutput, Fault};
 use fairwave_netns::Standing;
@@ -64,7 +64,7 @@ pub(crate) struct Emulate {
     /// Start a program in a node, at a time if wanted; may be repeated, and the node may be a
     /// pattern such as "sta*"
     #[arg(long, value_name = "NODE[@TIME]=COMMAND")]
-    exec: Vec<Order>,
+    exec: Vec<ProgramOption>,
     /// Let sockets of the kernel carry these flows of the scenario; may be repeated, and be a
     /// pattern such as "up*" [default: the scenario's emulate.kernel_flows]
     #[arg(long, value_name = "FLOW")]

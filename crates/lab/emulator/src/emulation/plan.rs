@@ -2,7 +2,7 @@
 
 use crate::address;
 use crate::drive::Options;
-use crate::emulation::order::Uplink;
+use crate::emulation::options::Uplink;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use fairwave_netns::{NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
 use fairwave_scenario::{Emulate, Scenario};

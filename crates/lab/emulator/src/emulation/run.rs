@@ -8,7 +8,7 @@ use crate::emulation::drops::Attributing;
 use crate::emulation::flows::{self, Choices, KernelFlows};
 use crate::emulation::links::{self, Links};
 use crate::emulation::live::{Live, Publisher, Samples, Watching};
-use crate::emulation::order::Uplink;
+use crate::emulation::options::Uplink;
 use crate::emulation::plan;
 use crate::emulation::programs::Programs;
 use crate::emulation::proxies;

@@ -7,9 +7,9 @@ use fairwave_units::Duration;
 
 /// A program to start: `NODE=COMMAND`, or `NODE@TIME=COMMAND`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order(pub Program);
+pub struct ProgramOption(pub Program);
 
-impl FromStr for Order {
+impl FromStr for ProgramOption {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -60,9 +60,9 @@ const MAX_NAMED: usize = 24;
 ///
 /// # Errors
 /// If the node of one is not real, or the run ends before it starts.
-pub fn add_programs(plan: &mut Plan, job: Job, orders: &[Order]) -> Result<(), String> {
+pub fn add_programs(plan: &mut Plan, job: Job, options: &[ProgramOption]) -> Result<(), String> {
     let scenario = &mut plan.points[job.point].scenario;
-    for Order(program) in orders {
+    for ProgramOption(program) in options {
         let before = scenario.programs().len();
         scenario.program.push(program.clone());
         if scenario.programs().len() == before {
@@ -120,24 +120,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_names_a_node_and_maybe_a_time() {
-        let Order(program) = "sta3=iperf3 -c server -p 5=6".parse().expect("an order");
+    fn an_option_names_a_node_and_maybe_a_time() {
+        let ProgramOption(program) = "sta3=iperf3 -c server -p 5=6".parse().expect("an option");
         assert_eq!((&*program.node, &*program.command), ("sta3", "iperf3 -c server -p 5=6"));
         assert_eq!(program.start, Duration::ZERO);
-        let Order(program) = "sta*@1.5 s=true".parse().expect("an order");
+        let ProgramOption(program) = "sta*@1.5 s=true".parse().expect("an option");
         assert_eq!(program.start, Duration::from_millis(1500));
     }
 
     #[test]
-    fn what_is_no_order_is_refused_with_its_text() {
+    fn what_is_no_option_is_refused_with_its_text() {
         for (text, why) in [
             ("iperf3", "\"iperf3\" names no node; write NODE=COMMAND"),
             ("=true", "\"=true\": write NODE=COMMAND"),
             ("sta= ", "\"sta= \": write NODE=COMMAND"),
         ] {
-            assert_eq!(text.parse::<Order>().expect_err(text), why);
+            assert_eq!(text.parse::<ProgramOption>().expect_err(text), why);
         }
-        let error = "sta@now=true".parse::<Order>().expect_err("`now` is no duration");
+        let error = "sta@now=true".parse::<ProgramOption>().expect_err("`now` is no duration");
         assert!(error.starts_with("\"now\": "), "{error}");
         assert!("server".parse::<Uplink>().is_err());
         assert!("server=eth0".parse::<Uplink>().is_ok());
