@@ -27,7 +27,7 @@ keys! {
         /// Time in which the target window repays the debt.
         catch_up: Duration = times().or(Duration::from_secs(1));
         /// The target window asks for at most this many times the target.
-        most: f64 = real(1.0, 100.0).or(2.0);
+        max: f64 = real(1.0, 100.0).or(2.0);
         /// Share of segments lost from which on a loss halves the window.
         severe_loss: f64 = real(0.0001, 1.0).or(0.05);
         /// Do not grow beyond the target window while nothing is owed.
@@ -45,7 +45,7 @@ impl Av {
             margin: parts(self.margin),
             horizon: self.horizon,
             catch_up: self.catch_up,
-            most: parts(self.most),
+            most: parts(self.max),
             severe: parts(self.severe_loss),
             cap_to_target: self.cap_to_target,
             floor_at_reno: self.floor_at_reno,

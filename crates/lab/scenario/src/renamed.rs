@@ -6,7 +6,9 @@ const KEYS: &[(&str, &str)] = &[
     ("gradual_window", "rcv_ssthresh"),
     ("kept_percent", "alpha_percent"),
     ("kernel_laws", "kernel_congestion_control"),
+    ("least", "min"),
     ("meanwhile", "while_away"),
+    ("most", "max"),
     ("push_bursts", "psh_each_burst"),
     ("receive_buffer_most", "receive_buffer_max"),
     ("send_buffer_most", "send_buffer_max"),
@@ -29,6 +31,12 @@ mod tests {
             let (_, new) = KEYS.iter().find(|(old, _)| *old == former).unwrap();
             let error = Scenario::parse("former.toml", &text(former)).unwrap_err().to_string();
             assert!(error.contains(&format!("is called `{new}` now")), "{error}");
+        }
+        let web = "[[flow]]\nname = \"f\"\nweb = { objects = { least = 2, most = 55 } }\n";
+        let error = Scenario::parse("former.toml", web).unwrap_err().to_string();
+        for (key, new) in [("least", "min"), ("most", "max")] {
+            let expected = format!("flow.f.web.objects.{key}: this key is called `{new}` now");
+            assert!(error.contains(&expected), "{error}");
         }
         // Where the present key does not belong, neither did the former.
         let error = Scenario::parse("former.toml", &text("kept_percent")).unwrap_err().to_string();

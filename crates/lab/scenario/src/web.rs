@@ -49,26 +49,26 @@ pub enum Objects {
 }
 
 keys! {
-    /// A Pareto number up to `most`, less `least`.
+    /// A Pareto number up to `max`, less `min`.
     pub struct ParetoObjects [Copy] |r| {
         /// Minimum value before it is taken off.
-        least: u32 = count(1, 1000).or(Self::USUAL.least);
+        min: u32 = count(1, 1000).or(Self::USUAL.min);
         /// The exponent.
         shape: f64 = real(0.1, 10.0).or(Self::USUAL.shape);
-        /// Greatest value before `least` is taken off.
-        most: u32 = count(1, 1000).or(Self::USUAL.most);
+        /// Greatest value before `min` is taken off.
+        max: u32 = count(1, 1000).or(Self::USUAL.max);
     }
-    check |this, r| check_most(r, &this.least, &this.most);
+    check |this, r| check_max(r, &this.min, &this.max);
 }
 
 impl ParetoObjects {
-    const USUAL: Self = Self { least: 2, shape: 1.1, most: 55 };
+    const USUAL: Self = Self { min: 2, shape: 1.1, max: 55 };
 }
 
-fn check_most<T: PartialOrd + core::fmt::Display>(r: &Reader<'_>, least: &T, most: &T) {
-    if most < least {
-        let message = format!("most is {most}, which is less than least, {least}");
-        r.refuse("most", Refusal::new(message));
+fn check_max<T: PartialOrd + core::fmt::Display>(r: &Reader<'_>, min: &T, max: &T) {
+    if max < min {
+        let message = format!("max is {max}, which is less than min, {min}");
+        r.refuse("max", Refusal::new(message));
     }
 }
 
@@ -110,11 +110,11 @@ keys! {
         /// Standard deviation before truncation.
         deviation: Bytes = within(Bytes(0), MAX_OBJECT).or(mean).phrase("the mean");
         /// Smaller ones are drawn again.
-        least: Bytes = bytes().or(Bytes(1));
+        min: Bytes = bytes().or(Bytes(1));
         /// Greater ones are drawn again.
-        most: Bytes = bytes().or(DEFAULT_MAX);
+        max: Bytes = bytes().or(DEFAULT_MAX);
     }
-    check |this, r| check_most(r, &this.least, &this.most);
+    check |this, r| check_max(r, &this.min, &this.max);
 }
 
 keys! {
@@ -124,16 +124,16 @@ keys! {
         /// The exponent.
         shape: f64 = real(0.1, 10.0).required("shape = 1.2");
         /// Lower end of the distribution.
-        least: Bytes = bytes().required("least = \"1 KB\"");
+        min: Bytes = bytes().required("min = \"1 KB\"");
         /// Limit at which it is cut off.
-        most: Bytes = bytes().or(DEFAULT_MAX);
+        max: Bytes = bytes().or(DEFAULT_MAX);
     }
-    check |this, r| check_most(r, &this.least, &this.most);
+    check |this, r| check_max(r, &this.min, &this.max);
 }
 
-const fn log_normal(mean: u64, deviation: u64, least: u64) -> Size {
-    let (mean, deviation, least) = (Bytes(mean), Bytes(deviation), Bytes(least));
-    Size::LogNormal(LogNormalSize { mean, deviation, least, most: DEFAULT_MAX })
+const fn log_normal(mean: u64, deviation: u64, min: u64) -> Size {
+    let (mean, deviation, min) = (Bytes(mean), Bytes(deviation), Bytes(min));
+    Size::LogNormal(LogNormalSize { mean, deviation, min, max: DEFAULT_MAX })
 }
 
 fn sizes() -> Kind<Size> {
@@ -163,8 +163,8 @@ impl Web {
             embedded: self.embedded_object.to_world(),
             objects: match self.objects {
                 Objects::Constant(n) => traffic::Objects::Constant(n),
-                Objects::Pareto(ParetoObjects { least, shape, most }) => {
-                    traffic::Objects::Pareto { least, shape, most }
+                Objects::Pareto(ParetoObjects { min, shape, max }) => {
+                    traffic::Objects::Pareto { least: min, shape, most: max }
                 }
             },
             reading: self.reading,
@@ -179,16 +179,16 @@ impl Size {
     fn to_world(&self) -> traffic::Size {
         match *self {
             Self::Constant(bytes) => traffic::Size::Constant(bytes.0),
-            Self::LogNormal(LogNormalSize { mean, deviation, least, most }) => {
+            Self::LogNormal(LogNormalSize { mean, deviation, min, max }) => {
                 traffic::Size::LogNormal {
                     mean: mean.0 as f64,
                     deviation: deviation.0 as f64,
-                    least: least.0,
-                    most: most.0,
+                    least: min.0,
+                    most: max.0,
                 }
             }
-            Self::Pareto(ParetoSize { shape, least, most }) => {
-                traffic::Size::Pareto { least: least.0, shape, most: most.0 }
+            Self::Pareto(ParetoSize { shape, min, max }) => {
+                traffic::Size::Pareto { least: min.0, shape, most: max.0 }
             }
         }
     }

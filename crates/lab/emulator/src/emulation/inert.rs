@@ -136,7 +136,7 @@ fn parameters(av: &TcpAvConfig) -> impl Iterator<Item = &'static str> {
         ("margin", differ(av.margin, fixed.margin)),
         ("horizon", av.horizon != fixed.horizon),
         ("catch_up", av.catch_up != fixed.catch_up),
-        ("most", differ(av.most, fixed.most)),
+        ("max", differ(av.most, fixed.most)),
         ("severe_loss", differ(av.severe, fixed.severe)),
     ];
     parameters.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key)
@@ -242,9 +242,9 @@ mod tests {
             format!("congestion_control = \"tcp-av\"\nav = {{ target = \"5 Mbps\"{keys} }}")
         };
         assert_eq!(warnings(&av(", cap_to_target = true, floor_at_reno = true"), ""), [""; 0]);
-        let expected = "up: av.margin, av.most cannot act on sockets: fw_tcp_av has a target, a \
+        let expected = "up: av.margin, av.max cannot act on sockets: fw_tcp_av has a target, a \
                         cap and a floor";
-        assert_eq!(warnings(&av(", margin = 1.1, most = 3.0"), ""), [expected]);
+        assert_eq!(warnings(&av(", margin = 1.1, max = 3.0"), ""), [expected]);
     }
 
     #[test]

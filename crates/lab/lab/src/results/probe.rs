@@ -39,11 +39,13 @@ pub struct SizeSummary {
     /// Packets that waited at the first drop of a full buffer.
     pub corrected: Option<IntervalSummary>,
     /// The minimum over the trains.
+    #[serde(alias = "corrected_least")]
     #[schemars(extend("unit" = "packets"))]
-    pub corrected_least: Option<f64>,
+    pub corrected_min: Option<f64>,
     /// The maximum over the trains.
+    #[serde(alias = "corrected_most")]
     #[schemars(extend("unit" = "packets"))]
-    pub corrected_most: Option<f64>,
+    pub corrected_max: Option<f64>,
     /// Packets that waited at later drops.
     pub later: Option<IntervalSummary>,
     /// The naive number times one less the ratio of the rates.
@@ -133,8 +135,8 @@ impl SizeSummary {
             trains: size.trains as u64,
             naive: interval(size.naive),
             corrected: interval(size.waiting),
-            corrected_least: size.extremes.map(|(min, _)| min),
-            corrected_most: size.extremes.map(|(_, max)| max),
+            corrected_min: size.extremes.map(|(min, _)| min),
+            corrected_max: size.extremes.map(|(_, max)| max),
             later: interval(size.later),
             by_rates: size.by_rates,
             sent_per_s: size.sent_rate,

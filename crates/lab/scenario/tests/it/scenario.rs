@@ -215,7 +215,7 @@ const SOURCES: [&str; 12] = [
     "transport = \"udp\"\ntraffic = \"saturate\"\npayload = \"1 B\"",
     "web = {}",
     "web = { objects = 3, main_object = \"1 MB\", embedded_object = { mean = \"9 KB\" } }",
-    "web = { main_object = { shape = 1.3, least = \"2 KB\" }, objects = { most = 9 } }",
+    "web = { main_object = { shape = 1.3, min = \"2 KB\" }, objects = { max = 9 } }",
 ];
 
 #[test]

@@ -65,7 +65,7 @@ pub struct Seeds {
     /// Seeds that every set-up has in the confirming run; the maximum of an exploring one.
     pub full: u64,
     /// Maximum number of seeds of a set-up in the confirming run while its verdict is open.
-    pub most: u64,
+    pub max: u64,
     /// The first seed of exploring runs.
     pub explore_from: u64,
     /// The first seed of confirming runs.
@@ -75,7 +75,7 @@ pub struct Seeds {
 impl Default for Seeds {
     /// One of each kind: for a map whose claims have one set-up each.
     fn default() -> Self {
-        Self { quick: 1, full: 1, most: 1, explore_from: 1001, confirm_from: 2001 }
+        Self { quick: 1, full: 1, max: 1, explore_from: 1001, confirm_from: 2001 }
     }
 }
 
@@ -350,7 +350,7 @@ impl Declared {
     }
 
     fn check(&self, known: Known<'_>) -> Result<(), Fault> {
-        let Seeds { quick, full, most, explore_from, confirm_from } = self.seeds;
+        let Seeds { quick, full, max, explore_from, confirm_from } = self.seeds;
         let whole = |message: &str| Err((0, message.to_owned()));
         if self.axis.is_empty() != self.claim.is_empty()
             || self.claim.is_empty() && self.single.is_empty()
@@ -360,13 +360,13 @@ impl Declared {
         if let Some(day) = self.days().find(|day| !is_day(day)) {
             return Err((0, format!("{day:?} is no day: write it as 2026-11-23")));
         }
-        if quick == 0 || quick > full || full > most || most > 1000 {
-            return whole("seeds must ascend: 1 <= quick <= full <= most <= 1000");
+        if quick == 0 || quick > full || full > max || max > 1000 {
+            return whole("seeds must ascend: 1 <= quick <= full <= max <= 1000");
         }
-        if explore_from.abs_diff(confirm_from) < most || explore_from.max(confirm_from) > 1 << 60 {
+        if explore_from.abs_diff(confirm_from) < max || explore_from.max(confirm_from) > 1 << 60 {
             return whole(
                 "seeds that confirm must be others than those that explore: set confirm_from \
-                 beyond explore_from + most",
+                 beyond explore_from + max",
             );
         }
         let setups = self.grid(false).len();

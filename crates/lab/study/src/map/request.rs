@@ -62,12 +62,12 @@ impl MapRequest<'_> {
 
     /// Maximum number of seeds of a set-up. The quick form adds none, so that its verdicts may stay
     /// open. An exploring run leaves the last word to the confirming one.
-    pub(super) fn most(&self) -> u64 {
+    pub(super) fn max_seeds(&self) -> u64 {
         let seeds = self.declared.seeds;
         match (self.quick, self.confirms) {
             (true, _) => seeds.quick,
             (false, false) => seeds.full,
-            (false, true) => seeds.most,
+            (false, true) => seeds.max,
         }
     }
 

@@ -137,7 +137,7 @@ impl Explorer<'_> {
                 continue;
             }
             // Seeds double, so that a set-up near a limit is judged a few times only.
-            if !is_open || seeds >= self.ask.most() {
+            if !is_open || seeds >= self.ask.max_seeds() {
                 let judged = match self.ask.quick && is_open {
                     true => judged.map(|judged| undecided(judged, seeds)),
                     false => judged,
@@ -149,7 +149,7 @@ impl Explorer<'_> {
                 let direction = outcome(of_direction.as_ref());
                 return Ok(Visit { outcome: whole, direction, seeds, is_open, claim: judged });
             }
-            extent.seeds = (2 * seeds).min(self.ask.most());
+            extent.seeds = (2 * seeds).min(self.ask.max_seeds());
         }
     }
 

@@ -222,7 +222,7 @@ seeds = 2
 "#;
 
 const MAP: &str = r#"declared = "2026-11-23"
-seeds = { quick = 2, full = 3, most = 4, explore_from = 10, confirm_from = 20 }
+seeds = { quick = 2, full = 3, max = 4, explore_from = 10, confirm_from = 20 }
 
 [[axis]]
 key = "rate"
