@@ -11,7 +11,7 @@ use crate::{output, own, place, stop};
 use clap::Args;
 use fairwave_emulator::emulation::Manner;
 use fairwave_emulator::emulation::matrix::{
-    self, AlgorithmError, Company, Context, Fault, Findings, Grid, MatrixRequest, Running,
+    self, AlgorithmError, Competing, Context, Fault, Findings, Grid, MatrixRequest, Running,
 };
 use fairwave_emulator::report::{self, MatrixOutput};
 use fairwave_lab::points::to_csv;
@@ -31,9 +31,10 @@ Examples:
   fairwave matrix scenarios/repairs.toml --flow transfer --algorithms cubic,bbr --simulate
   fairwave matrix --algorithms cubic,fw_ackloss_cubi --beside alone,4 --json
 
-Each algorithm runs in each company at each point of the scenario's sweep, run by run, in real time;
-the necessary time is printed first. Algorithms are those of this machine's kernel, by its names;
-those that begin with fw_ are loaded by `fairwave cc load`. A run that is late is repeated once.
+Each algorithm runs with each choice of competing flows at each point of the scenario's sweep, in
+real time; the necessary time is printed first. Algorithms are those of this machine's kernel, by
+its names; those that begin with fw_ are loaded by `fairwave cc load`. A run that is late is
+repeated once.
 
 Exit code 1: a run failed. Exit code 4: a run was late twice; it does not count, others do.";
 
@@ -48,8 +49,8 @@ pub(crate) struct Matrix {
     algorithms: Vec<String>,
     /// Flows on the same link: alone (no other flow), the name of the algorithm of one more flow,
     /// or the total number of flows, all with the algorithm under test
-    #[arg(long, value_name = "COMPANY", value_delimiter = ',', default_value = "alone,cubic,4")]
-    beside: Vec<Company>,
+    #[arg(long, value_name = "COMPETING", value_delimiter = ',', default_value = "alone,cubic,4")]
+    beside: Vec<Competing>,
     /// Sweep a key of the scenario over these values, beside its own axes; may be repeated
     #[arg(long, value_name = "KEY=VALUE,VALUE", value_parser = assignment)]
     over: Vec<String>,
@@ -93,7 +94,7 @@ pub(super) fn run(common: &Common, requested: &Matrix) -> Result<(), Failure> {
     let grid = MatrixRequest {
         flow: requested.flow.clone(),
         algorithms,
-        companies: requested.beside.clone(),
+        competitors: requested.beside.clone(),
     };
     let grid = Grid::new(&file, &base, &grid);
     let grid = grid.map_err(|error| Failure::Usage(format!("{file}: {error}")))?;

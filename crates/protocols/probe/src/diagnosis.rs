@@ -56,7 +56,7 @@ pub enum Sharing {
 
 /// Whether the radio served this train alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Company {
+pub enum Contention {
     /// It did.
     Alone,
     /// Part of its time went to others or to repetitions.
@@ -73,7 +73,7 @@ pub struct Diagnosis {
     /// Whether the radio loses packets.
     pub radio: Finding<Radio>,
     /// Whether the radio had others to serve.
-    pub company: Finding<Company>,
+    pub contention: Finding<Contention>,
 }
 
 /// Waits below this are no standing queue: CoDel's target (RFC 8289 section 4.3) in nanoseconds.
@@ -188,7 +188,7 @@ pub fn diagnose(accounts: &[Account]) -> Diagnosis {
     Diagnosis {
         limit: limit(&estimate::by_size(accounts)),
         policy: policy(&lines, losses),
-        company: company(&lines, radio.verdict),
+        contention: contention(&lines, radio.verdict),
         radio,
     }
 }
@@ -306,7 +306,7 @@ fn radio(Losses { short, .. }: Losses) -> Finding<Radio> {
 }
 
 /// Time between arrivals of the train that is longer than one and a half times the usual.
-fn company(lines: &[Timeline], radio: Option<Radio>) -> Finding<Company> {
+fn contention(lines: &[Timeline], radio: Option<Radio>) -> Finding<Contention> {
     let (mut missed, mut whole, mut packets) = (0.0, 0.0, 0);
     // The gaps of A-MPDUs vary with their lengths.
     let steady = lines.iter().filter(|line| !line.is_bursty());
@@ -322,9 +322,9 @@ fn company(lines: &[Timeline], radio: Option<Radio>) -> Finding<Company> {
     let evidence = format!("{:.1} % of the train's time was not its own", 100.0 * share);
     let verdict = match share {
         _ if packets < 100 => None,
-        share if share < ALONE => Some(Company::Alone),
+        share if share < ALONE => Some(Contention::Alone),
         // A radio that repeats frames looks the same.
-        share if share > BESIDE && radio != Some(Radio::Lossy) => Some(Company::Beside),
+        share if share > BESIDE && radio != Some(Radio::Lossy) => Some(Contention::Beside),
         _ => None,
     };
     finding(verdict, evidence)

@@ -5,7 +5,7 @@ use super::leg::{self, Leg};
 use super::session::under_way;
 use super::sizes::{LARGE, Percentiles, ip_bytes, largest};
 use fairwave_probe::delay::{self, Delays};
-use fairwave_probe::diagnosis::{self, Company, Diagnosis, Limit, Policy};
+use fairwave_probe::diagnosis::{self, Contention, Diagnosis, Limit, Policy};
 use fairwave_probe::estimate::{self, SizeEstimate};
 use fairwave_probe::{Account, Ping, Way};
 use fairwave_units::stats::Estimate;
@@ -282,8 +282,8 @@ impl Measured {
         }
         let diagnosis = diagnosis::diagnose(accounts);
         self.evidence = vec![diagnosis.limit.evidence.clone(), diagnosis.policy.evidence.clone()];
-        self.is_beside = diagnosis.company.verdict == Some(Company::Beside);
-        self.evidence.push(diagnosis.company.evidence.clone());
+        self.is_beside = diagnosis.contention.verdict == Some(Contention::Beside);
+        self.evidence.push(diagnosis.contention.evidence.clone());
         self.kind = self.kind_by(&diagnosis);
         if self.kind == Some(Kind::Aqm) {
             // The wait at a drop is the threshold of the queue management, and not the size of the

@@ -3,7 +3,7 @@
 use crate::common::{self, AP, flow, server, world};
 use fairwave_dot11::{Aggregation, Edca, Phy, Standard};
 use fairwave_queue::{AirtimeConfig, FairConfig, Limit as Bound, PieConfig, Spec};
-use fairwave_sim::probe::diagnosis::{Company, Policy, Radio, Sharing};
+use fairwave_sim::probe::diagnosis::{Contention, Policy, Radio, Sharing};
 use fairwave_sim::world::{ErrorModel, Limits, Plan, ProbeFlow, Source, Traffic, Trial, World};
 use fairwave_sim::{Outcome, ProbeOutcome, run};
 use fairwave_trace::{Discard, NodeId};
@@ -50,7 +50,7 @@ fn a_known_queue_is_found_within_a_packet() {
             let naive = found.sizes[0].naive.expect("something was lost");
             assert!(naive.mean > f64::from(packets) + 1.0, "{packets}: {found:?}");
             assert_eq!(found.diagnosis.policy.verdict, Some(Policy::DropTail), "{found:?}");
-            assert_eq!(found.diagnosis.company.verdict, Some(Company::Alone), "{found:?}");
+            assert_eq!(found.diagnosis.contention.verdict, Some(Contention::Alone), "{found:?}");
         }
     }
 }
@@ -149,7 +149,7 @@ fn a_queue_beside_others_is_found_too() {
     let found = found(&world);
     let waiting = found.sizes[0].waiting.expect("the buffer was filled");
     assert!((waiting.mean - 149.0).abs() <= 0.02 * 149.0, "{found:?}");
-    assert_eq!(found.diagnosis.company.verdict, Some(Company::Beside), "{found:?}");
+    assert_eq!(found.diagnosis.contention.verdict, Some(Contention::Beside), "{found:?}");
 }
 
 #[test]

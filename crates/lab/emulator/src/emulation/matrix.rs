@@ -2,13 +2,13 @@
 //! runs, [`run`] makes them in real time and optionally in the simulator, [`Findings`] are the
 //! means.
 //!
-//! The axes of a grid are the algorithm, the company of its flow and the axes of the scenario's
+//! The axes of a grid are the algorithm, its competing flows and the axes of the scenario's
 //! sweep. For each combination the scenario is copied with the flows that it needs, which use
 //! sockets of the kernel ([`fairwave_scenario::Emulate::kernel_congestion_control`]).
 
 mod algorithms;
 mod axis;
-mod company;
+mod competing;
 mod figures;
 mod findings;
 mod grid;
@@ -18,7 +18,7 @@ mod run;
 
 pub use algorithms::{AlgorithmError, algorithms};
 pub use axis::axis;
-pub use company::Company;
+pub use competing::Competing;
 pub use findings::{Findings, Left};
 pub use grid::{Entry, Error, Flows, Grid, Half, MatrixRequest};
 pub use measure::{FIGURES, Figure};
@@ -28,7 +28,7 @@ pub use run::{Fault, Progress, Running, run};
 /// Additional axes of a matrix.
 const HOST: &str = "host";
 const ALGORITHM: &str = "algorithm";
-const COMPANY: &str = "company";
+const COMPETING: &str = "company";
 
 /// Values of the axis of hosts.
 const KERNEL: &str = "kernel";

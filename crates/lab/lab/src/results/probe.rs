@@ -1,7 +1,7 @@
 //! Findings of a buffer probe, as they stand in `summary.json`.
 
 use fairwave_sim::ProbeOutcome;
-use fairwave_sim::probe::diagnosis::{Company, Finding, Limit, Policy, Radio, Sharing};
+use fairwave_sim::probe::diagnosis::{Contention, Finding, Limit, Policy, Radio, Sharing};
 use fairwave_sim::probe::estimate::SizeEstimate;
 use fairwave_units::stats::Estimate;
 use schemars::JsonSchema;
@@ -102,9 +102,9 @@ impl ProbeSummary {
                 Radio::Clean => "clean",
                 Radio::Lossy => "lossy",
             }),
-            company: finding(&diagnosis.company, |company| match company {
-                Company::Alone => "alone",
-                Company::Beside => "beside",
+            company: finding(&diagnosis.contention, |contention| match contention {
+                Contention::Alone => "alone",
+                Contention::Beside => "beside",
             }),
             sharing: found.sharing.as_ref().map(|found| {
                 finding(found, |sharing| match sharing {

@@ -22,7 +22,7 @@ fn a_plain_queue_is_one() {
         let found = of(Path { packets, ..Path::default() });
         reported(&found.policy, Some(Policy::DropTail));
         reported(&found.radio, Some(Radio::Clean));
-        reported(&found.company, Some(Company::Alone));
+        reported(&found.contention, Some(Contention::Alone));
         reported(&found.limit, None);
     }
 }
@@ -86,7 +86,7 @@ fn a_lossy_radio_is_no_aqm() {
 #[test]
 fn others_in_the_buffer_take_time() {
     let found = of(Path { packets: 149, others: Some(3_000_000), ..Path::default() });
-    reported(&found.company, Some(Company::Beside));
+    reported(&found.contention, Some(Contention::Beside));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn little_evidence_is_no_verdict() {
     let found = diagnose(&[account]);
     reported(&found.radio, None);
     reported(&found.policy, None);
-    reported(&found.company, None);
+    reported(&found.contention, None);
     reported(&diagnose(&[]).limit, None);
     reported(&sharing(&[], &[]), None);
     // Who only watches loses packets to others' trains, and does not blame the radio.

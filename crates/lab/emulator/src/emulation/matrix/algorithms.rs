@@ -1,6 +1,6 @@
 //! The congestion control algorithms that a matrix runs.
 
-use super::company::Company;
+use super::competing::Competing;
 use crate::emulation::fit::{absent, available_congestion_controls};
 use std::io;
 
@@ -19,15 +19,15 @@ pub enum AlgorithmError {
 ///
 /// # Errors
 ///
-/// Names the algorithms that the kernel lacks, those of `companies` included.
+/// Names the algorithms that the kernel lacks, those of `competitors` included.
 pub fn algorithms(
     requested: &[String],
-    companies: &[Company],
+    competitors: &[Competing],
 ) -> Result<Vec<String>, AlgorithmError> {
     let known = available_congestion_controls()?;
-    let beside = companies.iter().filter_map(|company| match company {
-        Company::Beside(name) => Some(name),
-        Company::Alone | Company::Many(_) => None,
+    let beside = competitors.iter().filter_map(|competing| match competing {
+        Competing::Beside(name) => Some(name),
+        Competing::Alone | Competing::Many(_) => None,
     });
     let wanted: Vec<String> = requested.iter().chain(beside).cloned().collect();
     let lacks = absent(&wanted)?;

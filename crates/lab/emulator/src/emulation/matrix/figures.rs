@@ -4,7 +4,7 @@
 use super::findings::Findings;
 use super::grid::{Entry, Grid};
 use super::measure::FIGURES;
-use super::{ALGORITHM, COMPANY, HOST, KERNEL, SIMULATOR, distinct};
+use super::{ALGORITHM, COMPETING, HOST, KERNEL, SIMULATOR, distinct};
 use fairwave_lab::plot::{Content, Figure, Map};
 use fairwave_lab::points::Point;
 
@@ -19,27 +19,27 @@ pub(super) struct Exhibit {
     pub(super) help: &'static str,
 }
 
-/// A map for each company and each figure that was measured with it.
+/// A map for each choice of competing flows and each figure that was measured with it.
 pub(super) fn exhibits(grid: &Grid, findings: &Findings) -> Vec<Exhibit> {
     let entries = &grid.kernel.entries;
-    let companies = distinct(entries.iter().map(|entry| entry.company.to_string()));
+    let competitors = distinct(entries.iter().map(|entry| entry.competing.to_string()));
     let (columns, x_label) = columns(entries);
     let mut exhibits = Vec::new();
-    for company in &companies {
+    for competing in &competitors {
         for figure in &FIGURES {
-            let (rows, cells) = cells(entries, findings, company, figure.name);
+            let (rows, cells) = cells(entries, findings, competing, figure.name);
             if cells.iter().flatten().all(Option::is_none) {
                 continue;
             }
             let names = columns.iter().map(|axes| name(axes)).collect();
             let map = Map { columns: names, rows, cells, line: Vec::new() };
             let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-            let company_id: String = company.chars().map(plain).collect();
+            let competing_id: String = competing.chars().map(plain).collect();
             exhibits.push(Exhibit {
-                id: format!("{}-{company_id}", figure.name),
+                id: format!("{}-{competing_id}", figure.name),
                 help: figure.help,
                 figure: Figure {
-                    title: format!("{}, {company}", figure.title),
+                    title: format!("{}, {competing}", figure.title),
                     x_label: x_label.clone(),
                     y_label: String::new(),
                     y_range: figure.range,
@@ -71,7 +71,7 @@ fn name(axes: &Axes) -> String {
 fn cells(
     entries: &[Entry],
     findings: &Findings,
-    company: &str,
+    competing: &str,
     figure: &str,
 ) -> (Vec<String>, Vec<Vec<Option<f64>>>) {
     let algorithms = distinct(entries.iter().map(|entry| entry.algorithm.clone()));
@@ -85,7 +85,7 @@ fn cells(
         for host in &hosts {
             let row = columns
                 .iter()
-                .map(|axes| value(findings, [host, algorithm, company], axes, figure));
+                .map(|axes| value(findings, [host, algorithm, competing], axes, figure));
             let row: Vec<Option<f64>> = row.collect();
             if *host == SIMULATOR && row.iter().all(Option::is_none) {
                 continue;
@@ -107,7 +107,7 @@ fn of<'p>(point: &'p Point, key: &str) -> Option<&'p str> {
 
 fn value(findings: &Findings, place: [&str; 3], axes: &Axes, figure: &str) -> Option<f64> {
     let is_there = |point: &&Point| {
-        [HOST, ALGORITHM, COMPANY]
+        [HOST, ALGORITHM, COMPETING]
             .iter()
             .zip(place)
             .all(|(key, value)| of(point, key) == Some(value))
@@ -119,7 +119,7 @@ fn value(findings: &Findings, place: [&str; 3], axes: &Axes, figure: &str) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emulation::matrix::{Company, Flows, Half};
+    use crate::emulation::matrix::{Competing, Flows, Half};
     use fairwave_lab::points::Digest;
     use fairwave_scenario::OwnAlgorithms;
     use fairwave_scenario::plan::Plan;
@@ -127,7 +127,7 @@ mod tests {
     fn grid() -> Grid {
         let entry = |algorithm: &str, delay: &str| Entry {
             algorithm: algorithm.to_owned(),
-            company: Company::Beside("cubic".to_owned()),
+            competing: Competing::Beside("cubic".to_owned()),
             axes: vec![("link.a-b.delay".to_owned(), format!("\"{delay}\""))],
             flows: Flows::default(),
         };
@@ -148,7 +148,7 @@ mod tests {
             let axes = [
                 (HOST, host),
                 (ALGORITHM, algorithm),
-                (COMPANY, "beside cubic"),
+                (COMPETING, "beside cubic"),
                 ("link.a-b.delay", delay),
             ];
             let axes = axes.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();

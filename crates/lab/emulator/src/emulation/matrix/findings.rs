@@ -24,8 +24,8 @@ pub struct Left {
 /// Results of a matrix.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
-    /// Means over the valid runs of each point, by host, algorithm, company and the scenario's
-    /// axes.
+    /// Means over the valid runs of each point, by host, algorithm, competing flows and the
+    /// scenario's axes.
     pub points: Vec<Point>,
     /// Runs that were late at both attempts.
     pub left_out: Vec<Left>,

@@ -1,7 +1,7 @@
 //! Plans of a matrix: one for the kernel, and one for the simulator.
 
-use super::company::Company;
-use super::{ALGORITHM, COMPANY, distinct};
+use super::competing::Competing;
+use super::{ALGORITHM, COMPETING, distinct};
 use crate::traffic::simulated_congestion_control;
 use fairwave_scenario::plan::{Plan, Point};
 use fairwave_scenario::{Diagnostics, Flow, Scenario, Transport};
@@ -14,8 +14,8 @@ pub struct MatrixRequest {
     pub flow: Option<String>,
     /// Congestion control algorithms, by their names in the kernel.
     pub algorithms: Vec<String>,
-    /// Companies.
-    pub companies: Vec<Company>,
+    /// Choices of competing flows.
+    pub competitors: Vec<Competing>,
 }
 
 /// Errors of building a grid.
@@ -33,12 +33,12 @@ pub enum Error {
         known: String,
     },
     /// With the flows of the matrix the scenario is not valid.
-    #[error("{algorithm}, {company}: {diagnostics}")]
+    #[error("{algorithm}, {competing}: {diagnostics}")]
     Scenario {
         /// The algorithm.
         algorithm: String,
-        /// The company.
-        company: Company,
+        /// The competing flows.
+        competing: Competing,
         /// The fault.
         diagnostics: Diagnostics,
     },
@@ -58,8 +58,8 @@ pub struct Flows {
 pub struct Entry {
     /// The algorithm, by its name in the kernel.
     pub algorithm: String,
-    /// Its company.
-    pub company: Company,
+    /// Its competing flows.
+    pub competing: Competing,
     /// Its position on the axes of the scenario's sweep.
     pub axes: Vec<(String, String)>,
     /// Its flows.
@@ -94,19 +94,19 @@ impl Grid {
         let mut kernel = Half { plan, entries: Vec::new() };
         let mut simulator = kernel.clone();
         // Duplicates are removed, as their runs would have the same directories and seeds.
-        let (algorithms, companies) = (distinct(&asked.algorithms), distinct(&asked.companies));
+        let (algorithms, competitors) = (distinct(&asked.algorithms), distinct(&asked.competitors));
         for &algorithm in &algorithms {
-            for &company in &companies {
+            for &competing in &competitors {
                 for point in &base.points {
-                    let one = one(&point.scenario, asked.flow.as_deref(), algorithm, company)?;
+                    let one = one(&point.scenario, asked.flow.as_deref(), algorithm, competing)?;
                     check(file, &one.scenario).map_err(|diagnostics| {
-                        let (algorithm, company) = (algorithm.clone(), company.clone());
-                        Error::Scenario { algorithm, company, diagnostics }
+                        let (algorithm, competing) = (algorithm.clone(), competing.clone());
+                        Error::Scenario { algorithm, competing, diagnostics }
                     })?;
                     if one.is_simulated {
-                        simulator.add(&one, algorithm, company, point);
+                        simulator.add(&one, algorithm, competing, point);
                     }
-                    kernel.add(&one, algorithm, company, point);
+                    kernel.add(&one, algorithm, competing, point);
                 }
             }
         }
@@ -117,16 +117,16 @@ impl Grid {
 }
 
 impl Half {
-    fn add(&mut self, one: &One, algorithm: &str, company: &Company, point: &Point) {
-        let own = [(ALGORITHM, algorithm.to_owned()), (COMPANY, company.to_string())];
+    fn add(&mut self, one: &One, algorithm: &str, competing: &Competing, point: &Point) {
+        let own = [(ALGORITHM, algorithm.to_owned()), (COMPETING, competing.to_string())];
         let own = own.map(|(key, value)| (key.to_owned(), value));
         let axes = own.into_iter().chain(point.axes.iter().cloned()).collect();
         let (index, scenario) = (self.plan.points.len(), one.scenario.clone());
         let (label, picks) = (String::new(), Vec::new());
         self.plan.points.push(Point { index, axes, label, picks, scenario });
-        let (algorithm, company, axes) =
-            (algorithm.to_owned(), company.clone(), point.axes.clone());
-        self.entries.push(Entry { algorithm, company, axes, flows: one.flows.clone() });
+        let (algorithm, competing, axes) =
+            (algorithm.to_owned(), competing.clone(), point.axes.clone());
+        self.entries.push(Entry { algorithm, competing, axes, flows: one.flows.clone() });
     }
 
     /// Total duration of its runs.
@@ -149,23 +149,25 @@ fn one(
     base: &Scenario,
     flow: Option<&str>,
     algorithm: &str,
-    company: &Company,
+    competing: &Competing,
 ) -> Result<One, Error> {
     let mut scenario = base.clone();
     let table = tested(base, flow)?;
     let mut is_simulated = simulate(&mut scenario.flow[table], algorithm);
     let first = scenario.flow[table].clone();
     let copy = |suffix: &str| Flow { name: format!("{}-{suffix}", first.name), ..first.clone() };
-    let (own_copies, others) = match company {
-        Company::Alone => (Vec::new(), Vec::new()),
-        Company::Many(flows) => ((2..=*flows).map(|n| copy(&n.to_string())).collect(), Vec::new()),
-        Company::Beside(_) => (Vec::new(), vec![copy("beside")]),
+    let (own_copies, others) = match competing {
+        Competing::Alone => (Vec::new(), Vec::new()),
+        Competing::Many(flows) => {
+            ((2..=*flows).map(|n| copy(&n.to_string())).collect(), Vec::new())
+        }
+        Competing::Beside(_) => (Vec::new(), vec![copy("beside")]),
     };
     let begin = scenario.flow.len();
     scenario.flow.extend(own_copies);
     let end = scenario.flow.len();
     scenario.flow.extend(others);
-    if let Company::Beside(algorithm) = company {
+    if let Competing::Beside(algorithm) = competing {
         is_simulated &= simulate(&mut scenario.flow[end], algorithm);
     }
     let names = |tables: &mut dyn Iterator<Item = usize>| -> Vec<String> {
@@ -174,7 +176,7 @@ fn one(
     let own = names(&mut [table].into_iter().chain(begin..end));
     let flows = Flows { own, others: names(&mut (end..scenario.flow.len())) };
     let mut emulate = scenario.emulation();
-    let other = if let Company::Beside(algorithm) = company { algorithm } else { algorithm };
+    let other = if let Competing::Beside(algorithm) = competing { algorithm } else { algorithm };
     for (names, algorithm) in [(&flows.own, algorithm), (&flows.others, other)] {
         emulate.kernel_flows.extend(names.iter().cloned());
         emulate
@@ -237,14 +239,15 @@ seeds = 3
         Plan::parse("grid.toml", SCENARIO, &[]).expect("a scenario")
     }
 
-    fn asked(algorithms: &[&str], companies: &[&str]) -> MatrixRequest {
+    fn asked(algorithms: &[&str], competitors: &[&str]) -> MatrixRequest {
         let algorithms = algorithms.iter().map(|algorithm| (*algorithm).to_owned()).collect();
-        let companies = companies.iter().map(|text| text.parse().expect("a company")).collect();
-        MatrixRequest { flow: None, algorithms, companies }
+        let competitors =
+            competitors.iter().map(|text| text.parse().expect("competing flows")).collect();
+        MatrixRequest { flow: None, algorithms, competitors }
     }
 
     #[test]
-    fn a_grid_has_each_algorithm_in_each_company_at_each_point() {
+    fn a_grid_has_each_algorithm_with_each_competition_at_each_point() {
         let grid = Grid::new("g", &plan(), &asked(&["reno", "bbr"], &["alone", "cubic"])).unwrap();
         assert_eq!(grid.kernel.plan.points.len(), 2 * 2 * 2);
         assert_eq!(grid.kernel.plan.jobs().len(), 24, "three seeds");

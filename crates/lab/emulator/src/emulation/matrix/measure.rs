@@ -1,7 +1,7 @@
 //! Results of one run of a matrix.
 
 use super::grid::{Entry, Flows};
-use super::{ALGORITHM, COMPANY, HOST, SIMULATOR};
+use super::{ALGORITHM, COMPETING, HOST, SIMULATOR};
 use fairwave_lab::metrics::Metric;
 use fairwave_lab::points::Digest;
 use fairwave_lab::results::{Error, FlowSummary, Series, Summary};
@@ -85,8 +85,9 @@ pub const FIGURES: [Figure; 6] = [
 /// # Errors
 /// If its series cannot be read.
 pub(super) fn digest(host: &str, entry: &Entry, run: &Run) -> Result<Digest, Error> {
-    let own = [(HOST, host), (ALGORITHM, &entry.algorithm), (COMPANY, &entry.company.to_string())]
-        .map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let own =
+        [(HOST, host), (ALGORITHM, &entry.algorithm), (COMPETING, &entry.competing.to_string())]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()));
     let plain = |(key, value): &(String, String)| (key.clone(), value.trim_matches('"').to_owned());
     let axes = own.into_iter().chain(entry.axes.iter().map(plain)).collect();
     let rtt = match &run.directory {

@@ -8,7 +8,7 @@ const MAX: u32 = 256;
 
 /// Flows that share the link with the flow under test, besides those of its scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Company {
+pub enum Competing {
     /// None.
     Alone,
     /// One flow of the named algorithm.
@@ -17,7 +17,7 @@ pub enum Company {
     Many(u32),
 }
 
-impl FromStr for Company {
+impl FromStr for Competing {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -34,7 +34,7 @@ impl FromStr for Company {
     }
 }
 
-impl fmt::Display for Company {
+impl fmt::Display for Competing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Alone => f.write_str("alone"),
@@ -49,11 +49,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_company_is_nobody_an_algorithm_or_a_number() {
-        let of = |text: &str| text.parse::<Company>();
-        assert_eq!(of("alone"), Ok(Company::Alone));
-        assert_eq!(of("1"), Ok(Company::Alone));
-        assert_eq!(of(" cubic "), Ok(Company::Beside("cubic".to_owned())));
+    fn competing_flows_are_none_one_or_a_number() {
+        let of = |text: &str| text.parse::<Competing>();
+        assert_eq!(of("alone"), Ok(Competing::Alone));
+        assert_eq!(of("1"), Ok(Competing::Alone));
+        assert_eq!(of(" cubic "), Ok(Competing::Beside("cubic".to_owned())));
         assert_eq!(of("4").map(|four| four.to_string()), Ok("4 flows".to_owned()));
         assert!(of("0").is_err() && of("257").is_err() && of("").is_err());
     }
