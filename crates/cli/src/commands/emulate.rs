@@ -133,7 +133,7 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
     // The kernel only lets a process with one thread enter a new user namespace.
     let standing = fairwave_netns::become_root_inside().map_err(Failure::run)?;
     let mut plan = load(common, file, &settings(emulate))?;
-    let (job, of_seeds) = only_job(common, &plan, file, ("emulate", ""))?;
+    let (job, of_seeds) = only_job(common, &plan, file, "emulate", "")?;
     emulation::add_programs(&mut plan, job, &emulate.exec).map_err(Failure::Usage)?;
     emulation::check_shell(&plan, job, emulate.shell.as_deref()).map_err(Failure::Usage)?;
     emulation::check_uplinks(&emulate.uplink).map_err(Failure::Usage)?;

@@ -55,7 +55,7 @@ pub(crate) struct Run {
 pub(super) fn run(common: &Common, args: &Run) -> Result<(), Failure> {
     let file = file(args);
     let plan = load(common, &file, &settings(args))?;
-    let (job, of_seeds) = only_job(common, &plan, &file, ("run", &options(args)))?;
+    let (job, of_seeds) = only_job(common, &plan, &file, "run", &options(args))?;
     let directory = place::choose(common, &name(args, &file))?;
     let stopwatch = Stopwatch::start();
     let Performed { run, on_sockets, lints: of_replay } =
@@ -172,7 +172,8 @@ pub(super) fn only_job(
     common: &Common,
     plan: &Plan,
     file: &Path,
-    (command, own): (&str, &str),
+    command: &str,
+    own: &str,
 ) -> Result<(Job, Option<String>), Failure> {
     let jobs = plan.jobs();
     let quoted = output::quoted(&file.display().to_string());

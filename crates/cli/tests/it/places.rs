@@ -123,5 +123,5 @@ fn a_sweep_that_is_whole_simulates_nothing() {
     let (out, _) = ends_with(0, place.path(), &first);
     assert!(out.contains("Nothing was left to simulate"), "{out}");
     let (_, err) = ends_with(2, place.path(), &first[2..]);
-    assert!(err.contains("--resume goes on") && err.contains("--out"), "{err}");
+    assert!(err.contains("--resume continues") && err.contains("--out"), "{err}");
 }

@@ -7,7 +7,6 @@ TASK`: what it makes is gone when it ends, however it does. A task prints a JSON
 import hashlib
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -20,6 +19,8 @@ PATIENCE_S = 60
 PAUSE_S = 13
 # The server's address is that of none of its links, so that both lead to it.
 SERVER = {4: "10.77.9.9", 6: "fd77:9::9"}
+# Descriptors of a client that is to run out of them.
+FEW = 60
 PROXY = "socks5h://127.0.0.1:1080"
 
 
@@ -47,9 +48,10 @@ def build():
 class Tool:
     """A command in a namespace, which has printed its first line of JSON."""
 
-    def __init__(self, host, *words):
-        line = ["ip", "netns", "exec", host, FAIRWAVE, "shake", *words, "--json"]
-        self.child = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+    def __init__(self, host, *words, before=(), notes=None):
+        line = ["ip", "netns", "exec", host, *before, FAIRWAVE, "shake", *words, "--json"]
+        pipe = subprocess.PIPE
+        self.child = subprocess.Popen(line, stdout=pipe, stderr=notes, text=True)
         self.first = json.loads(self.child.stdout.readline() or "null")
 
     def end(self):
@@ -68,9 +70,9 @@ def serve(*words):
     return Tool("s", "serve", "--key", "key", *words)
 
 
-def connect(family, *words, host=None):
-    host = host or SERVER[family]
-    return Tool("c", "connect", host, "--key", "key", "--via", "w0", "--via", "w1", *words)
+def connect(family, *words, host=None, **options):
+    line = ["connect", host or SERVER[family], "--key", "key", "--via", "w0", "--via", "w1"]
+    return Tool("c", *line, *words, **options)
 
 
 def web(port=8000):
@@ -261,13 +263,20 @@ def changes():
 
 
 def starves():
-    """A client that may open no more files keeps its paths, whatever happens to interfaces."""
-    server, client = serve(), connect(4)
+    """A client without a free descriptor keeps its paths, whatever happens to interfaces."""
+    # Root could raise the limit with this capability.
+    few = ["prlimit", f"--nofile={FEW}:{FEW}", "setpriv", "--bounding-set=-sys_resource"]
+    with open("notes", "w") as notes:
+        server, client = serve(), connect(4, before=few, notes=notes)
     run("head -c 24000000 /dev/urandom > large")
     got = fetch(f"http://{SERVER[4]}:8000/large", "got")
     until(lambda: sized("got") > 1_000_000)
-    limits = resource.prlimit(client.child.pid, resource.RLIMIT_NOFILE)
-    resource.prlimit(client.child.pid, resource.RLIMIT_NOFILE, (3, limits[1]))
+    # Applications that ask for nothing take the rest. Those beyond wait to be accepted.
+    program = (f"import socket; all = [socket.create_connection(('127.0.0.1', 1080)) "
+               f"for _ in range({FEW})]; input()")
+    line = ["ip", "netns", "exec", "c", "python3", "-c", program]
+    idle = subprocess.Popen(line, stdin=subprocess.PIPE)
+    until(lambda: len(os.listdir(f"/proc/{client.child.pid}/fd")) == FEW)
     # The kernel reports each change, and the client looks at its interfaces.
     for number in range(1, 6):
         run(f"ip -n c addr add 10.79.0.{number}/32 dev lo")
@@ -275,10 +284,11 @@ def starves():
         until(lambda: sized("got") > at + 2_000_000)
     assert got.wait(timeout=PATIENCE_S) == 0
     assert digest("got") == digest("large")
-    resource.prlimit(client.child.pid, resource.RLIMIT_NOFILE, limits)
+    idle.kill()
     result = client.end()
     server.end()
-    return result
+    with open("notes") as notes:
+        return {"client": result, "notes": notes.read()}
 
 
 def idles():

@@ -68,7 +68,8 @@ impl Secret {
         &self,
         console: &dyn Console,
         command: &str,
-        (address, usual_port): (SocketAddr, u16),
+        address: SocketAddr,
+        usual_port: u16,
         code: Option<String>,
         text: impl FnOnce(&str, &str) -> String,
     ) -> Result<(), Failure> {

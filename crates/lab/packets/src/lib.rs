@@ -1,6 +1,6 @@
 //! Packet scripts: one end of a TCP connection, and a peer that a text file plays.
 //!
-//! A [`Script`] says what arrives, what the application does, and what must leave, each at its
+//! A [`Script`] has arriving packets, calls of the application and expected departures, each at its
 //! time; the language is documented in `docs/packets.md`. [`simulate`] plays it against our
 //! endpoint in virtual time, exactly. On Linux a [`Field`] plays it on real TUN devices, against
 //! our endpoint or against the kernel's, by the clock: departures may be as late as timers and

@@ -99,9 +99,6 @@ const RULES: &[Rule] = &[
     cell("link_monitor", "no queue passes over bad links", |f, c| {
         c.link_monitor.is_some() && !f.has_queue(c, Spec::watches_links)
     }),
-    cell("soc.policy", "no access point has a queue that follows weights", |f, c| {
-        c.soc.is_some() && !f.has_ap_queue(c, Spec::follows_weights)
-    }),
     cell("rts_threshold", NO_ACKS, |_, c| {
         c.rts_threshold != c.mac.rts_threshold() && !c.acknowledges()
     }),
@@ -385,14 +382,6 @@ impl Facts<'_> {
 
     fn has_queue(&self, cell: &Cell, is: impl Fn(&Spec) -> bool) -> bool {
         self.members(cell).any(|node| node.kind.radio().is_some_and(|radio| is(&radio.queue.0)))
-    }
-
-    /// The same of the cell's access points alone.
-    fn has_ap_queue(&self, cell: &Cell, is: impl Fn(&Spec) -> bool) -> bool {
-        self.members(cell).any(|node| match &node.kind {
-            Kind::AccessPoint(ap) => is(&ap.radio.queue.0),
-            _ => false,
-        })
     }
 
     /// Whether the parameters of a category are set and nobody sends in it.

@@ -611,7 +611,7 @@ mod tests {
             ),
             ("{ limits = \"3 ms\" }", "\"9 packets\"", "unknown key"),
             ("\"9 packets\"", "{ discipline = \"airtime-drr\" }", "no airtime"),
-            ("\"9 packets\"", "{ discipline = \"socps\" }", "nobody reports"),
+            ("\"9 packets\"", "{ discipline = \"socps\" }", "no station reports"),
         ] {
             let error = Scenario::parse("s", &scenario(ap, link)).unwrap_err().to_string();
             assert!(error.contains(printed), "{error}");

@@ -32,10 +32,10 @@ mod tests {
             let error = Scenario::parse("former.toml", &text(former)).unwrap_err().to_string();
             assert!(error.contains(&format!("is called `{new}` now")), "{error}");
         }
-        let web = "[[flow]]\nname = \"f\"\nweb = { objects = { least = 2, most = 55 } }\n";
-        let error = Scenario::parse("former.toml", web).unwrap_err().to_string();
-        for (key, new) in [("least", "min"), ("most", "max")] {
-            let expected = format!("flow.f.web.objects.{key}: this key is called `{new}` now");
+        for (former, new) in [("least", "min"), ("most", "max")] {
+            let web = format!("[[flow]]\nname = \"f\"\nweb = {{ objects = {{ {former} = 9 }} }}\n");
+            let error = Scenario::parse("former.toml", &web).unwrap_err().to_string();
+            let expected = format!("flow.f.web.objects.{former}: this key is called `{new}` now");
             assert!(error.contains(&expected), "{error}");
         }
         // Where the present key does not belong, neither did the former.

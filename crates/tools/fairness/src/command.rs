@@ -54,8 +54,7 @@ fn run_server(console: &dyn Console, serve: &ServeFairness) -> Result<(), Failur
     let open = |listen| Server::open(ServeConfig { listen, key: key.clone(), limits });
     let mut server = peer::listen(serve.listen, PORT, open).map_err(Failure::run)?;
     let address = server.address().map_err(Failure::run)?;
-    let place = (address, PORT);
-    serve.secret.announce(console, "fairness serve", place, code, |port, secret| {
+    serve.secret.announce(console, "fairness serve", address, PORT, code, |port, secret| {
         format!(
             "Listening at {address}, TCP and UDP. On each of N stations:\n  fairwave fairness run \
              HOST{port} --hosts N {secret}\n"

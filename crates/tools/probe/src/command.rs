@@ -129,8 +129,7 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     let open = |listen| Server::open(ServeConfig { listen, key: key.clone(), limits });
     let mut server = peer::listen(serve.listen, PORT, open).map_err(Failure::run)?;
     let address = server.address().map_err(Failure::run)?;
-    let place = (address, PORT);
-    serve.secret.announce(console, "probe serve", place, code, |port, secret| {
+    serve.secret.announce(console, "probe serve", address, PORT, code, |port, secret| {
         format!(
             "Listening at UDP {address}. On the other host:\n  fairwave probe HOST{port} {secret}\n"
         )

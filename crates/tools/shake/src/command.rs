@@ -298,7 +298,7 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     let socket = listen(address, serve.port, open)?;
     let at = socket.address().map_err(Failure::run)?;
     become_ordinary_user(&[]).map_err(Failure::run)?;
-    serve.secret.announce(console, "shake serve", (at, PORT), code, |port, secret| {
+    serve.secret.announce(console, "shake serve", at, PORT, code, |port, secret| {
         format!(
             "Listening at UDP {at}. On the other host:\n  fairwave shake connect HOST{port} \
              {secret} --via IF --via IF\n"

@@ -241,7 +241,7 @@ pub fn join(
                 JoinerEvent::Code { access_point, code } => show(access_point, code),
                 JoinerEvent::Granted(secret) => key = Some(secret),
                 JoinerEvent::Ended(why) => {
-                    let nobody = "no access point gave a key";
+                    let missing = "no access point gave a key";
                     return Err(frames.ended(why, window, missing));
                 }
             }

@@ -133,9 +133,10 @@ fn a_program_whose_time_never_came_was_not_started() {
     let refused = late.with(&["--for", "100 ms"]).run();
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     assert!(refused.err.contains("may start only after the run has ended"), "{}", refused.err);
-    // Without flows on sockets such a run ends at once.
-    let late = Site::new("").exec("sta1@9 s=true");
-    let ended = late.with(&["--for", "20 s", "--set", "emulate.ends_when_idle=true"]).run();
+    // This run ends as soon as its flow is over.
+    let more = "kernel_flows = [\"up\"]\nends_when_idle = true\n\
+        [[flow]]\nname = \"up\"\nfrom = \"sta2\"\nto = \"server\"\nsize = \"10 KB\"\n";
+    let ended = Site::new(more).exec("sta1@9 s=true").with(&["--for", "20 s"]).run();
     ended.went_well();
     assert!(ended.out.contains("not started"), "{}", ended.out);
     let program = &ended.summary()["programs"][0];

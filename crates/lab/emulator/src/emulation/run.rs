@@ -402,8 +402,8 @@ impl Emulation<'_> {
         Ok(Driven { report, sockets, programs, windows, no_carrier })
     }
 
-    /// Calls `run` while threads attend to programs, commands and links. Returns its result, and the
-    /// error for which devices kept their carrier, if there was one.
+    /// Calls `run` while threads attend to programs, commands and links. Returns its result, and
+    /// the error for which devices kept their carrier, if there was one.
     fn beside<T>(
         &self,
         threads: Threads<'_, '_>,

@@ -92,8 +92,8 @@ fn losses_are_counted_without_sack() {
 }
 
 /// The head is retransmitted needlessly, and its original's ACK arrives. In the same tick of the
-/// clock, the echo may be of either copy; in the next one, the difference of clock values is a tick,
-/// but the round trip was longer.
+/// clock, the echo may be of either copy. In the next one, the difference of clock values is one
+/// tick, but the round trip was longer.
 #[test]
 fn an_original_that_was_retransmitted_gives_no_sample() {
     let timestamp_tick = Duration::from_millis(10);
