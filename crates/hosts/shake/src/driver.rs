@@ -125,7 +125,9 @@ impl Driver {
             let taken = &mut self.taken;
             count += taken.len().max(1);
             self.shared.with(|state| {
-                for Taken { datagram, .. } in taken.drain(..) {
+                // A session that begins after the close would keep its socket.
+                let is_closing = state.is_closing;
+                for Taken { datagram, .. } in taken.drain(..).filter(|_| !is_closing) {
                     let (remote, local) = (datagram.from, datagram.to);
                     let route = Route { socket: place as u8, remote, local };
                     state.report(Input::Arrived(route, datagram.bytes));

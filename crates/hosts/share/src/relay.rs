@@ -118,7 +118,7 @@ struct Session {
     sealed: Sealed,
     peer: SocketAddr,
     /// Address to which the answer of the handshake went: the borrower has received there.
-    answered_at: SocketAddr,
+    answered_at: Option<SocketAddr>,
     began: Instant,
     /// Address of this host that the borrower uses.
     own: Option<IpAddr>,
@@ -197,6 +197,12 @@ impl Relay {
             Output::Local(Outgoing { from: incoming.to, ..Outgoing::new(incoming.from, bytes) })
         };
         if let Some(known) = self.answered.iter().find(|known| known.first == incoming.bytes) {
+            let session = self.sessions.get_mut(&known.session);
+            let other = session.filter(|session| session.answered_at != Some(incoming.from));
+            if let Some(session) = other {
+                // An answer that went to two addresses proves neither.
+                session.answered_at = None;
+            }
             self.outputs.push_back(reply(known.second.clone()));
             return;
         }
@@ -218,7 +224,7 @@ impl Relay {
         let session = Session {
             sealed: Sealed::new(from, channel),
             peer: incoming.from,
-            answered_at: incoming.from,
+            answered_at: Some(incoming.from),
             began: now,
             own: incoming.to,
             lease: None,
@@ -308,7 +314,7 @@ impl Relay {
     fn remove_before(&mut self, now: Instant, index: u32, target: SocketAddr) {
         let Some(session) = self.sessions.get(&index) else { return };
         let (peer, began) = (session.peer, session.began);
-        if session.answered_at != peer {
+        if session.answered_at != Some(peer) {
             return;
         }
         let is_before = |(_, other): &(&u32, &Session)| {

@@ -336,7 +336,11 @@ impl Path {
     pub(super) fn answers(&self, now: Instant) -> bool {
         let is_silent = self.open_since.is_some_and(|since| {
             let patience = self.srtt.map_or(SILENT, |srtt| SILENT.max(srtt * 2));
-            let open = self.asked.iter().filter(|asked| asked.mtu.is_none() && asked.at >= since);
+            // After a rest, the question just sent is no sign of silence.
+            let open = self.asked.iter().filter(|asked| {
+                let waits = now.since(asked.at) > patience / 2;
+                asked.mtu.is_none() && asked.at >= since && waits
+            });
             now.since(since) > patience && open.count() >= MIN_OPEN
         });
         self.latest.is_some() && !is_silent
@@ -371,6 +375,19 @@ impl Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An idle session rests after a lost question: the next one takes its time to be answered.
+    #[test]
+    fn a_path_is_silent_only_if_a_second_question_waits_too() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut path = Path::default();
+        let question = path.ask(at(0), 1, 0, None);
+        assert!(path.take_answer(at(10), &question));
+        path.ask(at(1_000), 2, 0, None);
+        path.ask(at(16_000), 3, 0, None);
+        assert!(path.answers(at(16_010)));
+        assert!(!path.answers(at(18_000)));
+    }
 
     /// A question of 1500 bytes is lost and one of 1400 answered: streams with larger segments
     /// would never use the path.

@@ -133,26 +133,35 @@ fn a_forged_address_ends_no_lease() {
     stage.pass(100);
     let mut forger = Loan::new(secret(), server(), Seed(78));
     forger.handle(stage.now, LoanInput::Found);
-    let mut answers = Vec::new();
     for from in [borrower(99), Stage::address(0)] {
+        let mut answers = Vec::new();
         while let Some(LoanOutput::Lender(bytes)) = forger.poll(stage.now) {
-            let incoming = Incoming { from, to: None, ecn: Ecn::NotEct, bytes };
-            stage.relay.handle(stage.now, RelayInput::Local(incoming));
+            answers.extend(stage.answers(from, bytes));
         }
-        while let Some(output) = stage.relay.poll(stage.now) {
-            match output {
-                RelayOutput::Local(datagram) => answers.push(datagram.bytes),
-                RelayOutput::Open(session, _) => {
-                    stage.relay.handle(stage.now, RelayInput::Opened(session));
-                }
-                other => panic!("{other:?}"),
-            }
-        }
-        for bytes in answers.drain(..) {
+        for bytes in answers {
             forger.handle(stage.now, LoanInput::Lender(bytes));
         }
     }
     assert!(matches!(forger.event(), Some(LoanEvent::Granted(_))));
+    assert_eq!(stage.relay.ledger().lent().count(), 2);
+    assert!(stage.carries(0, b"still"));
+}
+
+/// The handshake's answer goes to the borrower's address and to the forger's: it proves neither.
+#[test]
+fn an_answer_at_two_addresses_ends_no_lease() {
+    let mut stage = Stage::borrowed(Limits::default(), 1);
+    stage.pass(100);
+    let mut forger = Loan::new(secret(), server(), Seed(78));
+    forger.handle(stage.now, LoanInput::Found);
+    let Some(LoanOutput::Lender(first)) = forger.poll(stage.now) else { panic!("no initiation") };
+    stage.answers(Stage::address(0), first.clone());
+    for bytes in stage.answers(borrower(99), first) {
+        forger.handle(stage.now, LoanInput::Lender(bytes));
+    }
+    while let Some(LoanOutput::Lender(bytes)) = forger.poll(stage.now) {
+        stage.answers(Stage::address(0), bytes);
+    }
     assert_eq!(stage.relay.ledger().lent().count(), 2);
     assert!(stage.carries(0, b"still"));
 }

@@ -101,6 +101,23 @@ impl Stage {
         self.settle();
     }
 
+    /// A datagram reaches the lender from an address. Returns what the lender sends back.
+    pub(crate) fn answers(&mut self, from: SocketAddr, bytes: Vec<u8>) -> Vec<Vec<u8>> {
+        let incoming = Incoming { from, to: None, ecn: Ecn::NotEct, bytes };
+        self.relay.handle(self.now, RelayInput::Local(incoming));
+        let mut answers = Vec::new();
+        while let Some(output) = self.relay.poll(self.now) {
+            match output {
+                RelayOutput::Local(datagram) => answers.push(datagram.bytes),
+                RelayOutput::Open(session, _) => {
+                    self.relay.handle(self.now, RelayInput::Opened(session));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        answers
+    }
+
     pub(crate) fn fact(&mut self, input: RelayInput) {
         self.relay.handle(self.now, input);
         self.settle();

@@ -119,7 +119,8 @@ impl<P: Payload> Connection<P> {
         // other's ACKs would never stop (Linux, tcp_oow_rate_limited). The same limit holds one
         // below RCV.NXT, where keep-alives and probes of a closed window lie: a single byte that
         // both ends miss brings their ACKs there. Such probes come more rarely than it allows. Its
-        // count is not that of challenges, which an attacker can use up.
+        // count is not that of challenges, so that neither uses up the other's; as in Linux,
+        // forged ACKs can use it up.
         let takes_numbers = !segment.payload.is_empty() || flags.syn || flags.fin;
         if takes_numbers || self.answers.admit(now, ANSWERS) {
             self.rx.ack_now();
