@@ -164,7 +164,8 @@ def test_complete_runs_of_another_sweep_are_replaced_by_force_alone(tiny, tmp_pa
     fw.sweep(tiny, seeds=1, out=out)
     before = {file: file.read_bytes() for file in out.glob("**/summary.json")}
     other = {"out": out, "dataset": dataset, "set": {"duration": "1 s"}}
-    with pytest.raises(ValueError, match="do not belong to this sweep, such as .*force=True") as refused:
+    belongs = "do not belong to this sweep, such as .*force=True"
+    with pytest.raises(ValueError, match=belongs) as refused:
         fw.sweep(tiny, seeds=2, **other)
     assert {file: file.read_bytes() for file in out.glob("**/summary.json")} == before
     line = [fw.command(), "sweep", tiny, "--resume", "--out", out, "--set", "duration=1 s"]

@@ -53,8 +53,11 @@ pub(super) fn run(common: &Common, args: &Explain, schemas: &[Schema]) -> Result
     }
     match fairwave_scenario::explain(key) {
         Ok(found) => {
-            let text = || found.iter().map(KeyHelp::text).collect::<Vec<_>>().join("\n");
-            print(common, &json!(found), text)
+            // Figures may have the name of a key, such as `drops`.
+            let figures = results::explain(key)?;
+            let texts = found.iter().map(KeyHelp::text).chain(figures.iter().map(Figure::text));
+            let text = texts.collect::<Vec<_>>().join("\n");
+            print(common, &json!(found), || text)
         }
         Err(near) => {
             let found = results::explain(key)?;

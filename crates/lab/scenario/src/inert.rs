@@ -185,18 +185,18 @@ const RULES: &[Rule] = &[
     }),
     flow("send_buffer_max", "send_buffer is larger", |_, flow| {
         sets(flow, |c, usual| {
+            // A stack whose buffers grow has them fixed by that.
             c.send_buffer_max != usual.send_buffer_max
+                && usual.send_buffer_max.is_none_or(|max| max <= c.send_buffer)
                 && c.send_buffer_max.is_some_and(|max| max < c.send_buffer)
         })
     }),
     flow("receive_buffer_max", "receive_buffer is larger", |_, flow| {
         sets(flow, |c, usual| {
             c.receive_buffer_max != usual.receive_buffer_max
+                && usual.receive_buffer_max.is_none_or(|max| max <= c.receive_buffer)
                 && c.receive_buffer_max.is_some_and(|max| max < c.receive_buffer)
         })
-    }),
-    flow("timestamp_tick", NO_TIMESTAMPS, |_, flow| {
-        sets(flow, |c, usual| !c.timestamps && c.timestamp_tick != usual.timestamp_tick)
     }),
     flow("dsack", NO_SACK, |_, flow| sets(flow, |c, usual| !c.sack && c.dsack && !usual.dsack)),
     flow("keep_sacks", NO_SACK, |_, flow| {

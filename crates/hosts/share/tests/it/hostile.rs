@@ -3,12 +3,10 @@
 use crate::stage::{Stage, borrower, relay, secret, server};
 use fairwave_cluster::Limits;
 use fairwave_machine::Machine;
-use fairwave_machine::datagram::Incoming;
 use fairwave_share_host::Loan;
-use fairwave_share_host::machine::{LoanEvent, LoanInput, LoanOutput, RelayInput, RelayOutput};
+use fairwave_share_host::machine::{LoanEvent, LoanInput, LoanOutput, RelayInput};
 use fairwave_units::{Seed, Stream};
 use fairwave_wire::cluster::Denial;
-use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::shake::record::{Datagram, Record};
 use proptest::prelude::*;
 use std::num::NonZeroU64;

@@ -41,7 +41,11 @@ pub const ABOUT: &[About] = &[
     about("", "up_mbps", "Goodput of the flows towards the access point together."),
     about("", "down_mbps", "Goodput of the flows from the access point together."),
     about("", "jain", "Jain's index of the flows' goodput: 1 if all are equal."),
-    about("", "starved_flows", "Flows with less than a tenth of an equal share."),
+    about(
+        "",
+        "starved_flows",
+        "Flows with less than a tenth of an equal share that would send more.",
+    ),
     about("", "drops", "Packets that queues, radios, links and routers dropped."),
     about("flow", "goodput_mbps", "Mean rate of delivery to the application."),
     about("flow", "delay_mean_ms", "Mean one-way delay of the delivered data."),

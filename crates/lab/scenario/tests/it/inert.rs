@@ -240,7 +240,6 @@ const PAIRS: &[(&str, &str)] = &[
     ("flow.down.sack=false", "flow.down.prr=true"),
     ("flow.down.sack=false", "flow.down.rack=true"),
     ("flow.down.timestamps=false", "flow.down.eifel=true"),
-    ("flow.down.timestamps=false", "flow.down.timestamp_tick=\"10 ms\""),
     ("flow.down.send_buffer=\"40 KB\"", "flow.down.send_buffer_max=\"20 KB\""),
     ("flow.down.receive_buffer=\"40 KB\"", "flow.down.receive_buffer_max=\"20 KB\""),
 ];
@@ -307,6 +306,18 @@ fn a_key_without_effect_beside_another_is_warned_about() {
         });
         assert_eq!(before, both.0, "{first}, {second}: it has an effect");
         assert!(!named(&warnings), "{first} alone: {warnings:?}");
+    }
+}
+
+/// On a stack whose buffers grow, a maximum below the buffer fixes its size.
+#[test]
+fn a_maximum_that_ends_the_growth_of_a_buffer_has_an_effect() {
+    for key in ["send_buffer_max", "receive_buffer_max"] {
+        let maximum = format!("flow.down.{key}=\"10 KB\"");
+        let set = ["flow.down.stack=linux-6".to_owned(), maximum];
+        let plan = Plan::parse("base.toml", CROWD, &set).expect("a scenario");
+        let warnings = plan.points[0].scenario.warnings();
+        assert!(!warnings.iter().any(|warning| warning.contains(key)), "{warnings:?}");
     }
 }
 

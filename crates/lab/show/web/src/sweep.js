@@ -107,7 +107,7 @@ function showRuns(place, points, runs, tablesOf) {
   };
   const labels = keys.map(key => choice(`${key}:`, [...new Set(runs.map(run => value(run, key)))],
     value(chosen, key), text => pick(key, text)));
-  place.append(h("h2", null, "One run closely"), h("p", { class: "choices" }, labels), beside,
+  place.append(h("h2", null, "One run in detail"), h("p", { class: "choices" }, labels), beside,
     body);
   return { isShown: show(), close: () => shown.close() };
 }
