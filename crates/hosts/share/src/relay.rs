@@ -307,10 +307,10 @@ impl Relay {
         }
     }
 
-    /// Removes the sessions before this one that have a lease of the same borrower for the same
-    /// server: it has lost them, and its farewell was lost too. The sender's address of a record is
-    /// not protected, so that a host with the key could end leases of others by theirs. The
-    /// session's keys are those of a host that received the handshake's answer at the address.
+    /// Removes older sessions of the same borrower with a lease for the same server: the borrower
+    /// has lost them, and its farewell was lost too. A record's source address is not
+    /// authenticated, so any host with the key could name that of another borrower. The new session
+    /// counts only at the address to which the handshake's answer went.
     fn remove_before(&mut self, now: Instant, index: u32, target: SocketAddr) {
         let Some(session) = self.sessions.get(&index) else { return };
         let (peer, began) = (session.peer, session.began);

@@ -87,8 +87,7 @@ mod tests {
         serde_json::from_value(flow).expect("a flow's results")
     }
 
-    /// In the detail run of the ACK loss study, data arrived and its ACKs were lost; the warning
-    /// said that nothing had arrived.
+    /// In the detail run of the ACK loss study, data arrived and its ACKs were lost.
     #[test]
     fn packets_that_were_acknowledged_arrived() {
         let text = |flow| of_flow(&flow, 0).map(|lint| lint.text);
@@ -98,7 +97,7 @@ mod tests {
         assert!(none.contains("nothing arrived of 3 packets"), "{none}");
     }
 
-    /// Where a cell has `acknowledgements = false`, no transmission can be acknowledged.
+    /// No transmission can be acknowledged in a cell with `acknowledgements = false`.
     #[test]
     fn only_failed_transmissions_are_missed_acknowledgements() {
         let radio = |failures: u64| {

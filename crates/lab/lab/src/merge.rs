@@ -118,11 +118,7 @@ fn check(parts: &[PathBuf], whole: &Path) -> Result<(), Error> {
 
 /// A warning about a part that has fewer complete runs than it recorded.
 fn lacking(part: &Path, shards: &[Recorded], runs: &[PathBuf]) -> Option<String> {
-    // Shards of two divisions overlap.
-    let of = shards.first()?.0.of;
-    if shards.iter().any(|(shard, _)| shard.of != of) {
-        return None;
-    }
+    division(shards)?;
     let counts: Option<Vec<usize>> =
         shards.iter().map(|(_, record)| record.as_ref().map(|record| record.runs)).collect();
     let all: usize = counts?.iter().sum();
@@ -193,12 +189,16 @@ fn recorded(directory: &Path) -> Result<Vec<Recorded>, Error> {
     Ok(shards)
 }
 
+/// Number of parts into which the sweep of these shards was divided; `None` without any, or if it
+/// was divided in several ways, whose parts overlap.
+fn division(shards: &[Recorded]) -> Option<usize> {
+    let of = shards.first()?.0.of;
+    shards.iter().all(|(shard, _)| shard.of == of).then_some(of)
+}
+
 /// A warning about parts without a record. Of a sweep that was divided in several ways, none.
 fn missing(shards: &[Recorded]) -> Option<String> {
-    let of = shards.first()?.0.of;
-    if shards.iter().any(|(shard, _)| shard.of != of) {
-        return None;
-    }
+    let of = division(shards)?;
     let there: BTreeSet<usize> = shards.iter().map(|(shard, _)| shard.number).collect();
     let absent = (1..=of).filter(|number| !there.contains(number));
     let absent: Vec<usize> = absent.take(SHOWN + 1).collect();

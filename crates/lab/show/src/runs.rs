@@ -216,7 +216,7 @@ fn sheets(summary: &Summary) -> Vec<Sheet> {
 mod tests {
     use super::*;
 
-    /// As many runs as a comparison of each with all before it takes minutes for.
+    /// A comparison of each run with all before it would take minutes.
     #[test]
     fn runs_of_a_large_sweep_are_ranked_in_one_pass() {
         let run = |point: usize, seed: u64| {

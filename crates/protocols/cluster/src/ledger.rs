@@ -125,8 +125,8 @@ impl Ledger {
     }
 
     /// Reports the day, whose number is another one at each midnight, and whether it is a time of
-    /// lending. The bytes count anew from a later day on. An earlier one, by a clock that was set
-    /// back or another time zone, goes on with the count. Returns the leases that end.
+    /// lending. A later day begins a new count of bytes. An earlier one, by a clock that was set
+    /// back or another time zone, continues the count. Returns the leases that end.
     pub fn set_day(&mut self, day: i64, is_open: bool) -> Vec<LeaseId> {
         if day > self.day {
             self.today = 0;

@@ -53,8 +53,8 @@ fn both_ends_of_a_lost_connection_wait_for_another() {
     }
 }
 
-/// The application of an end closes a connection whose peer gets its packets, but is not heard:
-/// that is no loss, and the client opens no other one.
+/// An application closes a connection whose peer gets its packets, while those of the peer are
+/// lost. The close is no loss of the connection, and the client opens no other one.
 #[test]
 fn a_connection_that_was_closed_is_not_opened_again() {
     let mut pair = lasting();

@@ -29,9 +29,10 @@ const CHECK_AFTER: u8 = 8;
 /// Successive questions for the known MTU that may be lost while others are answered. More show
 /// that packets of this size vanish (RFC 8899 section 4.3).
 const MAX_MISSED: u8 = 4;
-/// Time for which a question may be open before a path counts as down in reports, but twice the
-/// smoothed round-trip time at least; and number of questions that have to be open then.
+/// Time without an answer after which reports show a path as down; at least twice the smoothed
+/// round-trip time.
 const SILENT: Duration = Duration::from_secs(3);
+/// Number of questions that have to be without an answer then.
 const MIN_OPEN: usize = 2;
 /// Questions that are remembered.
 const MAX_ASKED: usize = 64;
@@ -106,7 +107,7 @@ struct Lost {
 pub struct PathStats {
     /// Its id.
     pub path: u8,
-    /// Whether it works: the host has it, and for the end that asks the peer answers on it.
+    /// Whether the host has it and, at the end that asks, the peer answers on it.
     pub is_up: bool,
     /// Bytes of UDP payload sent on it.
     pub bytes_sent: u64,

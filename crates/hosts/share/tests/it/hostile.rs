@@ -123,8 +123,8 @@ fn an_address_gets_no_more_than_its_leases_and_others_still_get_theirs() {
     assert!(stage.carries(1, b"other"));
 }
 
-/// A host with the key has a session of its own, and asks under the address of another borrower,
-/// where it receives nothing.
+/// A host with the key has a session of its own, and asks under another borrower's address, at
+/// which it receives nothing.
 #[test]
 fn a_forged_address_ends_no_lease() {
     let mut stage = Stage::borrowed(Limits::default(), 1);

@@ -100,14 +100,14 @@ fn captures_without_a_common_packet_have_no_losses() {
         let files = [("first", first), ("second", second)];
         ComparisonSummary::new(files, &report, &config, &Selection::default())
     };
-    let told = |summary: &ComparisonSummary| {
+    let is_named = |summary: &ComparisonSummary| {
         let lines = words::comparison(summary);
         lines.iter().any(|line| line.starts_with("No packet is in both captures"))
     };
     let same = compared([1, 1]);
-    assert!(same.ways.len() == 1 && same.ways[0].all.crossed > 0 && !told(&same));
+    assert!(same.ways.len() == 1 && same.ways[0].all.crossed > 0 && !is_named(&same));
     let other = compared([1, 2]);
-    assert_eq!((other.ways.len(), told(&other)), (2, true));
+    assert_eq!((other.ways.len(), is_named(&other)), (2, true));
     for way in &other.ways {
         assert_eq!((way.passes_first, way.lost, way.lost_percent), (None, None, None));
         assert_eq!(words::between(way)[2..5], ["?", "?", "?"]);

@@ -165,8 +165,8 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_secs(1));
     }
 
-    /// At 119 ms a clock with ticks of 10 ms shows 11. What left at 101 ms is one tick old by that
-    /// clock, and 18 ms in truth; the tick in which it left began 19 ms ago.
+    /// At 119 ms a clock with ticks of 10 ms shows 11. By it a segment that left at 101 ms is one
+    /// tick old, and really 18 ms; the tick in which it left began 19 ms ago.
     #[test]
     fn the_age_of_a_timestamp_is_rounded_up_and_no_minimum() {
         let config = Config { timestamp_tick: MS(10), min_rto: MS(1), ..Config::default() };

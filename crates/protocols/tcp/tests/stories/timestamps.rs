@@ -84,7 +84,7 @@ fn header(script: &Script, offset: u32, value: u32) -> Header {
     header
 }
 
-/// Data segment `n` of the peer arrives with this timestamp; what leaves.
+/// Data segment `n` of the peer arrives with this timestamp. Returns the segments that leave.
 fn data(script: &mut Script, n: u32, value: u32) -> Vec<Segment<Virtual>> {
     script.arrive(header(script, n * SEG, value), SEG)
 }
