@@ -100,6 +100,8 @@ fn text(printed: &str) -> Result<String, String> {
     let table: String = runs.iter().map(|run| run.row(&runs)).collect();
     let page = HEAD.replace(TABLE, &format!("{}{table}", head(&COLUMNS)));
     let page = page.replace(OPTIONS, &format!("{}{answers}", head(&OPTION_COLUMNS)));
+    // Links of the beginning are relative to its own place, which is a folder deeper.
+    let page = page.replace("](../../../docs", "](../../docs");
     Ok(format!("{page}\n## The runs\n\n```\n{rest}```\n"))
 }
 
