@@ -2,6 +2,7 @@
 //! with delay and loss. The results are written to a page.
 
 use super::guest::Guest;
+use super::relinked;
 use std::fs;
 use xtask::shell::{Outcome, cargo, note, root, run_aside};
 use xtask::workspace;
@@ -100,8 +101,7 @@ fn text(printed: &str) -> Result<String, String> {
     let table: String = runs.iter().map(|run| run.row(&runs)).collect();
     let page = HEAD.replace(TABLE, &format!("{}{table}", head(&COLUMNS)));
     let page = page.replace(OPTIONS, &format!("{}{answers}", head(&OPTION_COLUMNS)));
-    // Links of the beginning are relative to its own place, which is a folder deeper.
-    let page = page.replace("](../../../docs", "](../../docs");
+    let page = relinked(&page);
     Ok(format!("{page}\n## The runs\n\n```\n{rest}```\n"))
 }
 

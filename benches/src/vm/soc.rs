@@ -2,6 +2,7 @@
 //! Debian's kernel 6.1. The guest checks the results; its transcript is written as a page.
 
 use super::guest::{Guest, WITH_RADIOS};
+use super::relinked;
 use crate::agent;
 use std::fs;
 use xtask::shell::{Outcome, cargo, note, root, run_aside};
@@ -85,7 +86,7 @@ pub(super) fn write_page(guest: &Guest, file: &str, head: &str, mark: &str) -> O
 /// the page begin with `mark`.
 fn text(head: &str, mark: &str, printed: &str, packages: &str) -> String {
     let versions = packages.lines().map(|line| format!("- {line}\n")).collect::<String>();
-    let mut page = format!("{head}\nPackages:\n\n{versions}\n## Association\n\n```\n");
+    let mut page = format!("{}\nPackages:\n\n{versions}\n## Association\n\n```\n", relinked(head));
     // The terminal is cleared before the first line, so the mark may be preceded by escape codes.
     for line in printed.lines().filter_map(|line| Some(line.split_once(mark)?.1.trim_end())) {
         match line.strip_prefix("# ") {
