@@ -71,7 +71,7 @@ pub use plan::{COMMAND, KeeperCommand, Prefix, set_own_program};
 pub use presence::Presence;
 pub use privileges::{Capability, become_ordinary_user, is_trusted, peer_user};
 pub use realtime::{OwnProcessor, Processors, become_realtime, may_become_realtime};
-pub use relayed::prepare_relayed;
+pub use relayed::{keep_on_close, prepare_relayed, reset_on_close};
 pub use replace::foreign_qdisc;
 pub use shaper::{ClassCount, Foreign, Shapeable, Shaper, ShaperPlan, max_stations, shapeable};
 pub use silence::Silence;

@@ -21,3 +21,15 @@ pub fn prepare_relayed(connection: &impl AsFd) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     socket.set_tcp_keepalive(&keep_alive)
 }
+
+/// Makes a connection end with a reset when it is closed, also by the end of the process.
+pub fn reset_on_close(connection: &impl AsFd) {
+    // A socket that the peer has already reset needs no reset.
+    let _ = SockRef::from(connection).set_linger(Some(Duration::ZERO));
+}
+
+/// Makes the kernel still deliver the data of a connection that is closed.
+pub fn keep_on_close(connection: &impl AsFd) {
+    // A socket that the peer has already reset delivers nothing.
+    let _ = SockRef::from(connection).set_linger(None);
+}

@@ -1,8 +1,8 @@
 //! Copies bytes between the two connections (legs) of a flow.
 
 use crate::flow::Flow;
-use crate::options;
 use crate::targets::Direction;
+use fairwave_linux::keep_on_close;
 use std::cell::RefCell;
 use std::io;
 use std::net::Shutdown;
@@ -30,7 +30,7 @@ pub(crate) async fn carry(flow: &Flow, scratch: &Scratch, early: Vec<u8>) -> io:
     let down = direction(flow, Direction::Down, scratch, Vec::new());
     tokio::try_join!(up, down)?;
     // Both have sent their FIN behind all data, which the kernel may still retransmit.
-    [&flow.near, &flow.far].into_iter().for_each(options::keep_on_close);
+    [&flow.near, &flow.far].into_iter().for_each(keep_on_close);
     Ok(())
 }
 

@@ -5,10 +5,9 @@ use crate::eyeballs;
 use crate::flow::Flow;
 use crate::flows::Admitted;
 use crate::network::{self, Leg};
-use crate::options;
 use crate::request::{Denied, Rejected, Request, Server, canonical};
 use crate::shared::Shared;
-use fairwave_linux::prepare_relayed;
+use fairwave_linux::{prepare_relayed, reset_on_close};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -90,7 +89,7 @@ pub(crate) async fn transparent(
     match reached {
         Ok(reached) => Ok((reached.flow(near, client), Vec::new())),
         Err(why) => {
-            options::reset_on_close(&near);
+            reset_on_close(&near);
             Err(Unopened::Denied(why))
         }
     }

@@ -5,7 +5,6 @@ use nix::sys::socket::{GetSockOpt, SetSockOpt, sockopt::GetStruct, sockopt::SetS
 use socket2::SockRef;
 use std::io;
 use std::os::fd::AsFd;
-use std::time::Duration;
 use tokio::net::TcpStream;
 
 /// Maximum number of unsent bytes in the send buffer of a leg that may have a target. It bounds the
@@ -68,18 +67,6 @@ pub(crate) fn acked_bytes(socket: &impl AsFd) -> io::Result<u64> {
 pub(crate) fn heard(socket: &impl AsFd) -> io::Result<(u32, bool)> {
     let info = TcpInfo.get(socket)?;
     Ok((info.segs_in, info.unacked > 0 || info.probes >= PROBES))
-}
-
-/// Makes the socket send a reset when it is closed, also by the end of the process.
-pub(crate) fn reset_on_close(leg: &TcpStream) {
-    // A socket that the peer has already reset needs no reset.
-    let _ = SockRef::from(leg).set_linger(Some(Duration::ZERO));
-}
-
-/// Makes the kernel still deliver the data when the socket is closed.
-pub(crate) fn keep_on_close(leg: &TcpStream) {
-    // A socket that the peer has already reset delivers nothing.
-    let _ = SockRef::from(leg).set_linger(None);
 }
 
 #[cfg(test)]

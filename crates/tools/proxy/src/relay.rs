@@ -10,12 +10,11 @@ use crate::flows::Flows;
 use crate::names::{self, Names};
 use crate::network;
 use crate::opening::{self, Unopened};
-use crate::options;
 use crate::places::Places;
 use crate::request::{Denied, Rejected, canonical};
 use crate::shared::Shared;
 use crate::watched::Watched;
-use fairwave_linux::allow_open_files;
+use fairwave_linux::{allow_open_files, reset_on_close};
 use fairwave_units::Duration;
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
@@ -222,7 +221,7 @@ fn admit(near: TcpStream, client: SocketAddr, entrance: Entrance, shared: &Rc<Sh
         spawn_local(serve(near, client, entrance, place));
         return;
     }
-    options::reset_on_close(&near);
+    reset_on_close(&near);
 }
 
 /// Serves a client from its request to the end of its flow.
@@ -258,7 +257,7 @@ fn count(shared: &Shared, why: Unopened) {
 async fn relay(id: u64, flow: Rc<Flow>, early: Vec<u8>, shared: &Rc<Shared>) {
     // However the flow is cut, also by the end of this process: a FIN would make a part of the data
     // look like all of them.
-    [&flow.near, &flow.far].into_iter().for_each(options::reset_on_close);
+    [&flow.near, &flow.far].into_iter().for_each(reset_on_close);
     let carrying = {
         let (flow, shared) = (Rc::clone(&flow), Rc::clone(shared));
         spawn_local(async move { carry::carry(&flow, &shared.scratch, early).await })

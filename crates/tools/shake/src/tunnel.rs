@@ -8,7 +8,7 @@ use crate::association::{self, Associations};
 use crate::meter::{self, Test};
 use crate::names::addresses;
 use crate::socks::{accept, is_allowed, refuse, request};
-use fairwave_linux::prepare_relayed;
+use fairwave_linux::{keep_on_close, prepare_relayed, reset_on_close};
 use fairwave_shake_host::{Session, Stream};
 use fast_socks5::server::Socks5ServerProtocol;
 use fast_socks5::util::target_addr::TargetAddr;
@@ -75,12 +75,10 @@ pub(crate) async fn to_target(
     stream: Stream,
     target: &TargetAddr,
 ) -> io::Result<()> {
+    reset_on_close(&client);
     match request(stream, consts::SOCKS5_CMD_TCP_CONNECT, target).await {
         Ok(stream) => carry(client, stream).await,
-        Err(why) => {
-            client.set_zero_linger()?;
-            Err(io::Error::other(why))
-        }
+        Err(why) => Err(io::Error::other(why)),
     }
 }
 
@@ -165,14 +163,14 @@ fn reply_of(error: &io::Error) -> ReplyError {
     }
 }
 
-/// Copies both ways until both have ended. If one connection fails, the other is reset, so that
-/// a part is not taken for the whole.
+/// Copies both ways until both have ended. If one connection fails, or this end is stopped before,
+/// the other is reset, so that a part is not taken for the whole.
 async fn carry(mut tcp: TcpStream, mut stream: Stream) -> io::Result<()> {
-    let copied = copy_bidirectional_with_sizes(&mut tcp, &mut stream, PIECE, PIECE).await;
-    if copied.is_err() {
-        tcp.set_zero_linger()?;
-    }
-    copied.map(|_| ())
+    // A task that is dropped, or a process that is killed, cannot ask for the reset any more.
+    reset_on_close(&tcp);
+    copy_bidirectional_with_sizes(&mut tcp, &mut stream, PIECE, PIECE).await?;
+    keep_on_close(&tcp);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -181,20 +179,27 @@ mod tests {
     use fairwave_shake_host::{Config, Host, Psk, Udp};
     use fairwave_units::Duration;
     use fairwave_wire::seal::Key;
-    use tokio::net::TcpSocket;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpSocket};
+
+    /// A server and a client on loopback, and the client's session.
+    async fn ends() -> (Host, Host, Session) {
+        let config = Config::new(Psk::of(&Key::new(b"a secret of the two ends").unwrap()));
+        let socket = Udp::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let server = Host::server(config.clone(), socket).unwrap();
+        let at = server.address().unwrap();
+        let client = Host::client(config).unwrap();
+        client.path_up(0, Udp::over("lo", at).unwrap(), at);
+        let session = client.connect(Duration::from_secs(60)).await.unwrap();
+        (server, client, session)
+    }
 
     /// Codes of RFC 1928 section 6, over a session on loopback.
     #[test]
     fn the_reason_of_a_refusal_reaches_the_other_end() {
-        let config = Config::new(Psk::of(&Key::new(b"a secret of the two ends").unwrap()));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let socket = Udp::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-            let server = Host::server(config.clone(), socket).unwrap();
-            let at = server.address().unwrap();
-            let client = Host::client(config).unwrap();
-            client.path_up(0, Udp::over("lo", at).unwrap(), at);
-            let session = client.connect(Duration::from_secs(60)).await.unwrap();
+            let (server, _client, session) = ends().await;
             let allow = ["127.0.0.1/32".parse().unwrap()];
             let (all, tests) = (Associations::new(Duration::ZERO), Semaphore::new(0));
             // A port that another program cannot get, where nobody listens.
@@ -221,6 +226,39 @@ mod tests {
                 assert_eq!(asked.unwrap_err().as_u8(), code, "{command} {target}");
                 assert!(served.is_err(), "{command} {target}");
             }
+        });
+    }
+
+    /// An upload of which the server has carried a part when it is stopped.
+    #[test]
+    fn a_connection_whose_task_is_dropped_is_reset() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (server, _client, session) = ends().await;
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let target = TargetAddr::Ip(listener.local_addr().unwrap());
+            let (all, tests) = (Associations::new(Duration::ZERO), Semaphore::new(0));
+            let served = async {
+                let stream = server.accept().await;
+                let session = server.session_of(&stream);
+                serve(session, stream, &[], &all, &tests).await
+            };
+            let carried = async {
+                let stream = session.open().unwrap();
+                let opened = request(stream, consts::SOCKS5_CMD_TCP_CONNECT, &target);
+                let (opened, accepted) = tokio::join!(opened, listener.accept());
+                let (mut stream, mut connection) = (opened.unwrap(), accepted.unwrap().0);
+                stream.write_all(b"a part").await.unwrap();
+                let mut part = [0; 6];
+                connection.read_exact(&mut part).await.unwrap();
+                (stream, connection)
+            };
+            let (_stream, mut connection) = tokio::select! {
+                carried = carried => carried,
+                _ = served => panic!("the upload has not ended"),
+            };
+            let end = connection.read(&mut [0; 6]).await;
+            assert_eq!(end.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
         });
     }
 }
