@@ -1,7 +1,8 @@
 //! Output of commands, for all tools: the trait [`Console`] of standard output and standard error,
 //! live tables (feature `live-table`), metrics over HTTP (feature `metrics`), and figures for other
 //! programs of the same user (feature `live`).
-//! The feature `peer` has the options and keys that commands with two ends share.
+//! The feature `peer` has the options and keys that commands with two ends share, the feature
+//! `shares` limits for their clients.
 //!
 //! A tool prints by a [`Console`] alone, which its command implements: results to standard output,
 //! all else to standard error. The crate itself knows no terminal.
@@ -51,6 +52,8 @@ pub mod live_table;
 pub mod metrics;
 #[cfg(all(feature = "peer", target_os = "linux"))]
 pub mod peer;
+#[cfg(feature = "shares")]
+pub mod shares;
 
 pub use console::{Console, Failure};
 pub use listening::Listening;

@@ -44,7 +44,6 @@ mod flow;
 mod flows;
 #[cfg(feature = "kernel-cc")]
 mod kernel_target;
-mod names;
 mod network;
 mod opening;
 mod options;

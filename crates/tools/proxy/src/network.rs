@@ -1,9 +1,10 @@
 //! Listening sockets, and connections to servers.
 
 use crate::error::Error;
-use crate::names::Names;
 use crate::options;
+use crate::places::host;
 use crate::request::{Denied, Server};
+use fairwave_console::shares::Shares;
 use fairwave_linux::{any_addresses, congestion, prepare_relayed};
 use socket2::{Domain, Socket, Type};
 use std::io;
@@ -12,6 +13,10 @@ use tokio::net::{TcpSocket, TcpStream};
 
 /// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
+/// Threads that resolve names.
+pub(crate) const RESOLVERS: usize = 16;
+/// Maximum number of them that resolve names for one host.
+const RESOLVERS_OF_ONE: usize = 8;
 
 /// Opens a socket that clients of the proxy connect to.
 pub(crate) fn listen(at: SocketAddr) -> Result<std::net::TcpListener, Error> {
@@ -61,17 +66,25 @@ pub(crate) fn is_own(mut at: SocketAddr) -> bool {
     UdpSocket::bind(at).is_ok()
 }
 
+/// Threads that resolve names. A resolver cannot be interrupted, and one whose servers do not
+/// answer takes some ten seconds. So lookups wait here and not in the runtime's queue: one whose
+/// client does not wait any more is dropped, and no host takes all threads.
+pub(crate) fn resolvers() -> Shares<IpAddr> {
+    Shares::new(RESOLVERS, RESOLVERS_OF_ONE)
+}
+
 /// Resolves the addresses of a server for a client.
 pub(crate) async fn resolve(
     server: &Server,
     client: IpAddr,
-    names: &Names,
+    resolvers: &Shares<IpAddr>,
 ) -> Result<Vec<SocketAddr>, Denied> {
     match server {
         Server::At(address) => Ok(vec![*address]),
         Server::Named(name, port) => {
             let (name, port) = (name.clone(), *port);
-            let found = names.run(client, move || (name.as_str(), port).to_socket_addrs()).await;
+            let look_up = move || (name.as_str(), port).to_socket_addrs();
+            let found = resolvers.run(host(client), look_up).await;
             let found = found.and_then(Result::ok).ok_or(Denied::NoAddress)?;
             let found: Vec<_> = found.collect();
             if found.is_empty() { Err(Denied::NoAddress) } else { Ok(found) }

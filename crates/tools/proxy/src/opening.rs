@@ -107,7 +107,7 @@ async fn reach(
     id: u64,
     shared: &Shared,
 ) -> Result<Reached, Denied> {
-    let resolving = network::resolve(server, client.ip(), &shared.names);
+    let resolving = network::resolve(server, client.ip(), &shared.resolvers);
     let resolved = timeout(limit(shared), resolving).await;
     let addresses = admitted(client, resolved.unwrap_or(Err(Denied::NoAddress))?, id, shared)?;
     let kernel_target = shared.flows.borrow().kernel_target().map(str::to_owned);

@@ -7,7 +7,6 @@ use crate::config::{Config, TargetControl};
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::flows::Flows;
-use crate::names::{self, Names};
 use crate::network;
 use crate::opening::{self, Unopened};
 use crate::places::Places;
@@ -118,7 +117,7 @@ impl Relay {
     ) -> Result<Report, Error> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
-            .max_blocking_threads(names::THREADS)
+            .max_blocking_threads(network::RESOLVERS)
             .build()
             .map_err(Error::Loop)?;
         let limits = self.config.limits;
@@ -128,7 +127,7 @@ impl Relay {
             config: self.config,
             scratch: carry::scratch(),
             places: RefCell::new(Places::new(self.max_flows)),
-            names: Names::default(),
+            resolvers: network::resolvers(),
         });
         let tasks = LocalSet::new();
         let served = tasks.block_on(&runtime, async {

@@ -3,10 +3,10 @@
 use crate::carry::Scratch;
 use crate::config::Config;
 use crate::flows::Flows;
-use crate::names::Names;
 use crate::places::Places;
+use fairwave_console::shares::Shares;
 use std::cell::RefCell;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Flows, configuration, and the resources that flows use.
 pub(crate) struct Shared {
@@ -14,7 +14,8 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) scratch: Scratch,
     pub(crate) places: RefCell<Places>,
-    pub(crate) names: Names,
+    /// Threads that resolve names, for each host of clients.
+    pub(crate) resolvers: Shares<IpAddr>,
 }
 
 impl Shared {

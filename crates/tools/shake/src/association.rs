@@ -5,6 +5,7 @@
 //! port). It lasts as long as the stream. The session's datagrams of this flow have SOCKS5's head
 //! of a datagram, which names the target or the sender, and the payload.
 
+use crate::limits::Limits;
 use crate::names::Names;
 use crate::socks::{accept, is_allowed, refuse, request};
 use bytes::Bytes;
@@ -13,18 +14,18 @@ use fairwave_units::Duration;
 use fast_socks5::server::{Socks5ServerProtocol, states::CommandRead};
 use fast_socks5::util::target_addr::TargetAddr;
 use fast_socks5::{ReplyError, consts, new_udp_header, parse_udp_request};
-use ipnet::IpNet;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 use std::time;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until};
 
-/// Associations at one end at a time.
+/// Associations of a client at a time.
 const MAX_ASSOCIATIONS: usize = 256;
 /// Targets of one association. Only targets may answer.
 const MAX_TARGETS: usize = 256;
@@ -33,7 +34,7 @@ const IDLE: time::Duration = time::Duration::from_secs(300);
 /// Longest datagram of UDP.
 const MAX_LEN: usize = 1 << 16;
 
-/// The associations of one end.
+/// The associations of a client.
 #[derive(Debug)]
 pub(crate) struct Associations {
     places: Semaphore,
@@ -123,7 +124,7 @@ pub(crate) async fn offer(
 
 /// The server's sockets of an association, and the targets that may answer.
 struct Relay<'a> {
-    allow: &'a [IpNet],
+    limits: &'a Limits,
     four: UdpSocket,
     /// `None` on a host without IPv6.
     six: Option<UdpSocket>,
@@ -149,7 +150,7 @@ impl Relay<'_> {
     }
 
     fn allows(&self, target: &SocketAddr) -> bool {
-        is_allowed(target.ip(), self.allow)
+        is_allowed(target.ip(), &self.limits.allow)
     }
 
     /// Sends a payload to a target, if that is allowed.
@@ -192,7 +193,7 @@ impl Relay<'_> {
 }
 
 /// The server's end: sends the datagrams of the flow that `address` names to their targets, if
-/// these are among `allow` or that is empty, and returns the answers.
+/// these are allowed, and returns the answers.
 ///
 /// # Errors
 /// If there is no place or no socket, or the stream fails.
@@ -200,11 +201,10 @@ pub(crate) async fn relay(
     socks: Socks5ServerProtocol<Stream, CommandRead>,
     address: &TargetAddr,
     session: &Session,
-    allow: &[IpNet],
-    all: &Associations,
+    limits: &Limits,
 ) -> io::Result<()> {
-    let (Ok(_place), TargetAddr::Ip(SocketAddr::V4(address))) = (all.places.try_acquire(), address)
-    else {
+    let place = limits.associations.try_take(session.number());
+    let (Some(_place), TargetAddr::Ip(SocketAddr::V4(address))) = (place, address) else {
         return refuse(socks, ReplyError::GeneralFailure).await;
     };
     let (flow, lifetime) = (u32::from(*address.ip()), Duration::from_millis(address.port().into()));
@@ -212,12 +212,12 @@ pub(crate) async fn relay(
         return refuse(socks, ReplyError::GeneralFailure).await;
     };
     let mut relay = Relay {
-        allow,
+        limits,
         four,
         six: UdpSocket::bind((IpAddr::from(Ipv6Addr::UNSPECIFIED), 0)).await.ok(),
         targets: BTreeSet::new(),
     };
-    let mut names = Names::default();
+    let mut names = Names::new(session.number(), Arc::clone(&limits.resolvers));
     let own = relay.four.local_addr()?;
     let mut stream = accept(socks, own).await?;
     let mut buffers = [vec![0; MAX_LEN], vec![0; MAX_LEN]];
@@ -255,13 +255,14 @@ mod tests {
     fn a_name_that_is_looked_up_does_not_stop_the_association() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
+            let limits = Limits::new(&[]);
             let mut relay = Relay {
-                allow: &[],
+                limits: &limits,
                 four: UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap(),
                 six: None,
                 targets: BTreeSet::new(),
             };
-            let mut names = Names::default();
+            let mut names = Names::new(0, Arc::clone(&limits.resolvers));
             let head = [&[0, 0, 0, consts::SOCKS5_ADDR_TYPE_DOMAIN_NAME, 9][..], b"localhost"];
             let datagram = Bytes::from([&head.concat()[..], &[0, 53, 1]].concat());
             let mut taken = std::pin::pin!(relay.take(&datagram, &mut names));

@@ -48,6 +48,7 @@ mod client;
 pub mod command;
 mod diagnose;
 mod diagnosis;
+mod limits;
 mod live;
 mod meter;
 mod monitor;

@@ -9,11 +9,9 @@ use fast_socks5::util::target_addr::TargetAddr;
 use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// Test streams of a server at a time, and the longest time of one.
-pub(crate) const MAX_TESTS: usize = 4;
+/// Longest time of a test stream.
 pub(crate) const MAX_TIME: Duration = Duration::from_secs(60);
 /// Time for the bytes that are in flight when a test is over.
 const GRACE: Duration = Duration::from_secs(10);
@@ -50,11 +48,6 @@ impl Test {
         let test = Self::ALL.into_iter().find(|test| test.name() == name)?;
         Some((test, Duration::from_secs((*seconds).into()).min(MAX_TIME)))
     }
-}
-
-/// Places for tests.
-pub(crate) fn places() -> Semaphore {
-    Semaphore::new(MAX_TESTS)
 }
 
 /// The server's end of a test.

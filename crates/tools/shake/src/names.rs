@@ -1,18 +1,19 @@
 //! Addresses of the names that the datagrams of one association have as targets.
 
 use bytes::Bytes;
+use fairwave_console::shares::Shares;
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::lookup_host;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 /// Names of one association.
 const MAX_NAMES: usize = 256;
-/// Lookups of one association at a time: each has a thread until its resolver answers.
+/// Lookups of one association at a time.
 const MAX_LOOKUPS: usize = 4;
 /// Datagrams that wait for the address of one name.
 const MAX_WAITING: usize = 16;
@@ -22,18 +23,23 @@ const LOOKUP_TIMEOUT: Duration = Duration::from_secs(3);
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// A name, and a port.
-type Target = (String, u16);
+pub(crate) type Target = (String, u16);
 
-/// Addresses of a name.
+/// Addresses of a name, for a session. A resolver cannot be interrupted, so that its thread stays
+/// taken after `time`.
 ///
 /// # Errors
-/// That of the resolver, or if it does not answer in `time`.
+/// That of the resolver, or if there is no thread or no answer in `time`.
 pub(crate) async fn addresses(
-    name: &str,
-    port: u16,
+    target: &Target,
+    session: usize,
+    resolvers: &Shares<usize>,
     time: Duration,
 ) -> io::Result<Vec<SocketAddr>> {
-    Ok(timeout(time, lookup_host((name, port))).await??.collect())
+    let (name, port) = target.clone();
+    let look_up = move || (name.as_str(), port).to_socket_addrs();
+    let found = timeout(time, resolvers.run(session, look_up)).await?;
+    Ok(found.unwrap_or_else(|| Err(io::ErrorKind::Other.into()))?.collect())
 }
 
 /// State of a name.
@@ -47,13 +53,20 @@ enum Name {
 }
 
 /// Names of targets, which are looked up beside the datagrams of other targets.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Names {
+    session: usize,
+    resolvers: Arc<Shares<usize>>,
     known: BTreeMap<Target, Name>,
     lookups: JoinSet<(Target, io::Result<Vec<SocketAddr>>)>,
 }
 
 impl Names {
+    /// No names yet, for an association of a session.
+    pub(crate) fn new(session: usize, resolvers: Arc<Shares<usize>>) -> Self {
+        Self { session, resolvers, known: BTreeMap::new(), lookups: JoinSet::new() }
+    }
+
     /// The address of a target, if it is known. If not, the datagram waits for it; it is lost if
     /// the target has none, or if too much waits.
     pub(crate) fn find(
@@ -78,8 +91,9 @@ impl Names {
         }
         if self.known.len() < MAX_NAMES && self.lookups.len() < MAX_LOOKUPS {
             self.known.insert(target.clone(), Name::Pending(vec![datagram]));
+            let (session, resolvers) = (self.session, Arc::clone(&self.resolvers));
             self.lookups.spawn(async move {
-                let found = addresses(&target.0, target.1, LOOKUP_TIMEOUT).await;
+                let found = addresses(&target, session, &resolvers, LOOKUP_TIMEOUT).await;
                 (target, found)
             });
         }
@@ -117,6 +131,10 @@ mod tests {
         (LOCAL.0.to_string(), LOCAL.1)
     }
 
+    fn names() -> Names {
+        Names::new(0, Arc::new(Shares::new(MAX_LOOKUPS, MAX_LOOKUPS)))
+    }
+
     fn datagram(number: u8) -> Bytes {
         Bytes::copy_from_slice(&[number])
     }
@@ -124,7 +142,7 @@ mod tests {
     #[test]
     fn datagrams_wait_for_the_address_of_their_target() {
         Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-            let (mut names, now) = (Names::default(), Instant::now());
+            let (mut names, now) = (names(), Instant::now());
             for number in 1..=2 {
                 assert_eq!(names.find(now, target(), datagram(number)), None);
             }
@@ -137,7 +155,7 @@ mod tests {
     #[test]
     fn a_name_without_an_allowed_address_is_looked_up_again_later() {
         Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-            let (mut names, now) = (Names::default(), Instant::now());
+            let (mut names, now) = (names(), Instant::now());
             names.find(now, target(), datagram(1));
             // The next one is found after the first was refused.
             names.find(now, ("127.0.0.2".to_owned(), 53), datagram(2));
@@ -155,7 +173,7 @@ mod tests {
     #[test]
     fn lookups_and_the_datagrams_that_wait_are_bounded() {
         Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-            let (mut names, now) = (Names::default(), Instant::now());
+            let (mut names, now) = (names(), Instant::now());
             for host in 0..=255 {
                 for number in 0..=MAX_WAITING as u8 {
                     names.find(now, (format!("127.0.0.{host}"), 53), datagram(number));

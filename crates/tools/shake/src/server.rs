@@ -1,7 +1,6 @@
 //! The loop of `fairwave shake serve`.
 
-use crate::association::Associations;
-use crate::meter;
+use crate::limits::Limits;
 use crate::report::ServeOutput;
 use crate::tasks::{Tally, on_runtime, until_stopped};
 use crate::tunnel;
@@ -26,11 +25,7 @@ pub(crate) fn run(
     lasts: Option<Duration>,
     stop: &AtomicBool,
 ) -> Result<ServeOutput, Failure> {
-    let allow: Rc<[IpNet]> = Rc::from(allow);
-    let tally = Rc::new(Tally::default());
-    // Each client names the lifetime of its datagrams.
-    let associations = Rc::new(Associations::new(Duration::ZERO));
-    let tests = Rc::new(meter::places());
+    let (limits, tally) = (Rc::new(Limits::new(allow)), Rc::new(Tally::default()));
     let started = Instant::now();
     on_runtime(async {
         let host = Host::server(config, socket).map_err(Failure::run)?;
@@ -38,10 +33,9 @@ pub(crate) fn run(
             loop {
                 let stream = host.accept().await;
                 let session = host.session_of(&stream);
-                let (allow, tally) = (Rc::clone(&allow), Rc::clone(&tally));
-                let (all, tests) = (Rc::clone(&associations), Rc::clone(&tests));
+                let (limits, tally) = (Rc::clone(&limits), Rc::clone(&tally));
                 spawn_local(async move {
-                    tally.count(tunnel::serve(session, stream, &allow, &all, &tests)).await;
+                    tally.count(tunnel::serve(session, stream, &limits)).await;
                 });
             }
         };

@@ -5,6 +5,7 @@
 //! method and the request together, so that they cost one round-trip time.
 
 use crate::association::{self, Associations};
+use crate::limits::Limits;
 use crate::meter::{self, Test};
 use crate::names::addresses;
 use crate::socks::{accept, is_allowed, refuse, request};
@@ -13,13 +14,11 @@ use fairwave_shake_host::{Session, Stream};
 use fast_socks5::server::Socks5ServerProtocol;
 use fast_socks5::util::target_addr::TargetAddr;
 use fast_socks5::{ReplyError, Socks5Command, consts};
-use ipnet::IpNet;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tokio::io::copy_bidirectional_with_sizes;
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 /// Bytes that are copied at once.
@@ -82,17 +81,11 @@ pub(crate) async fn to_target(
     }
 }
 
-/// The other end: fulfils a request, if the target is one of `allow`, or `allow` is empty.
+/// The other end: fulfils a request within its limits.
 ///
 /// # Errors
 /// If the request is none, the target cannot be reached, or one of the two connections fails.
-pub(crate) async fn serve(
-    session: Session,
-    mut stream: Stream,
-    allow: &[IpNet],
-    associations: &Associations,
-    tests: &Semaphore,
-) -> io::Result<()> {
+pub(crate) async fn serve(session: Session, mut stream: Stream, limits: &Limits) -> io::Result<()> {
     // A reset would overtake the reason of a refusal.
     stream.set_finish_on_drop(true);
     let asked = async {
@@ -101,7 +94,7 @@ pub(crate) async fn serve(
     };
     let (socks, command, target) = timeout(PATIENCE, asked).await??;
     if let (Socks5Command::TCPConnect, Some((test, time))) = (&command, Test::of(&target)) {
-        let Ok(_place) = tests.try_acquire() else {
+        let Some(_place) = limits.tests.try_take(session.number()) else {
             return refuse(socks, ReplyError::GeneralFailure).await;
         };
         let none = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
@@ -109,9 +102,9 @@ pub(crate) async fn serve(
         return meter::serve(stream, test, time).await;
     }
     let opened = match command {
-        Socks5Command::TCPConnect => open(&target, allow).await,
+        Socks5Command::TCPConnect => open(&target, session.number(), limits).await,
         Socks5Command::UDPAssociate => {
-            return association::relay(socks, &target, &session, allow, associations).await;
+            return association::relay(socks, &target, &session, limits).await;
         }
         Socks5Command::TCPBind => Err(ReplyError::CommandNotSupported),
     };
@@ -126,17 +119,22 @@ pub(crate) async fn serve(
 }
 
 /// Connects to the first address of a target that answers.
-async fn open(target: &TargetAddr, allow: &[IpNet]) -> Result<TcpStream, ReplyError> {
+async fn open(
+    target: &TargetAddr,
+    session: usize,
+    limits: &Limits,
+) -> Result<TcpStream, ReplyError> {
     let addresses: Vec<SocketAddr> = match target {
         TargetAddr::Ip(address) => vec![*address],
         TargetAddr::Domain(name, port) => {
-            let found = addresses(name, *port, PATIENCE).await;
+            let target = (name.clone(), *port);
+            let found = addresses(&target, session, &limits.resolvers, PATIENCE).await;
             found.map_err(|_| ReplyError::HostUnreachable)?
         }
     };
     let mut failed = ReplyError::HostUnreachable;
     for address in addresses {
-        if !is_allowed(address.ip(), allow) {
+        if !is_allowed(address.ip(), &limits.allow) {
             failed = ReplyError::ConnectionNotAllowed;
             continue;
         }
@@ -200,8 +198,9 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (server, _client, session) = ends().await;
-            let allow = ["127.0.0.1/32".parse().unwrap()];
-            let (all, tests) = (Associations::new(Duration::ZERO), Semaphore::new(0));
+            let limits = Limits::new(&["127.0.0.1/32".parse().unwrap()]);
+            let taken: Vec<_> = (1000..).map_while(|other| limits.tests.try_take(other)).collect();
+            assert!(!taken.is_empty());
             // A port that another program cannot get, where nobody listens.
             let closed = TcpSocket::new_v4().unwrap();
             closed.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -220,12 +219,31 @@ mod tests {
                 let served = async {
                     let stream = server.accept().await;
                     let session = server.session_of(&stream);
-                    serve(session, stream, &allow, &all, &tests).await
+                    serve(session, stream, &limits).await
                 };
                 let (asked, served) = tokio::join!(request(stream, command, &target), served);
                 assert_eq!(asked.unwrap_err().as_u8(), code, "{command} {target}");
                 assert!(served.is_err(), "{command} {target}");
             }
+        });
+    }
+
+    /// A session whose names no server answers for, and another one.
+    #[test]
+    fn a_session_resolves_names_while_another_has_all_its_threads() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let port = listener.local_addr().unwrap().port();
+            let target = TargetAddr::Domain("localhost".to_owned(), port);
+            let limits = Limits::new(&[]);
+            let taken: Vec<_> = std::iter::from_fn(|| limits.resolvers.try_take(1)).collect();
+            tokio::select! {
+                _ = open(&target, 1, &limits) => panic!("it has no thread"),
+                opened = open(&target, 2, &limits) => drop(opened.unwrap()),
+            }
+            drop(taken);
+            open(&target, 1, &limits).await.unwrap();
         });
     }
 
@@ -237,11 +255,11 @@ mod tests {
             let (server, _client, session) = ends().await;
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let target = TargetAddr::Ip(listener.local_addr().unwrap());
-            let (all, tests) = (Associations::new(Duration::ZERO), Semaphore::new(0));
+            let limits = Limits::new(&[]);
             let served = async {
                 let stream = server.accept().await;
                 let session = server.session_of(&stream);
-                serve(session, stream, &[], &all, &tests).await
+                serve(session, stream, &limits).await
             };
             let carried = async {
                 let stream = session.open().unwrap();
