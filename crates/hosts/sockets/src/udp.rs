@@ -7,6 +7,7 @@ use fairwave_machine::datagram::{Incoming, Outgoing};
 use fairwave_units::Duration;
 use fairwave_wire::ipv4::Ecn;
 use nix::sys::socket::{setsockopt, sockopt};
+use rustix::io::Errno;
 use rustix::net::sockopt::{
     Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
 };
@@ -185,30 +186,7 @@ impl Transport for Udp {
     }
 
     fn send(&mut self, queue: &[Outgoing]) -> io::Result<usize> {
-        let parts: Vec<IoSlice<'_>> =
-            queue.iter().take(BATCH).map(|one| IoSlice::new(&one.bytes)).collect();
-        let mut messages = Vec::with_capacity(parts.len());
-        let mut counts = Vec::with_capacity(parts.len());
-        let mut at = 0;
-        while at < parts.len() {
-            let run = if self.with_gso { together(&queue[at..parts.len()]) } else { 1 };
-            let first = &queue[at];
-            // A message of one datagram is cut into none.
-            let segment = u16::try_from(first.bytes.len()).ok().filter(|_| run > 1);
-            let (class, parts) = (first.ecn.put(0), &parts[at..at + run]);
-            messages.push(Message { to: first.to, from: first.from, class, parts, segment });
-            counts.push(run);
-            at += run;
-        }
-        match self.port.send(&messages) {
-            Ok(sent) => Ok(counts[..sent].iter().sum()),
-            Err(error) if counts[0] > 1 && error.kind() != io::ErrorKind::WouldBlock => {
-                // The kernel or the card cannot do it, or the path takes no datagrams of this size.
-                self.with_gso = false;
-                self.send(queue)
-            }
-            Err(error) => Err(error),
-        }
+        self.send_by(queue, self.with_gso)
     }
 
     fn wait(&self, for_room: bool, max: Duration) -> io::Result<()> {
@@ -226,6 +204,41 @@ impl Transport for Udp {
     fn unreadable(&self) -> u64 {
         self.unreadable + self.port.cut()
     }
+}
+
+impl Udp {
+    /// Sends the first datagrams of a queue, with GSO or without; returns their number.
+    fn send_by(&mut self, queue: &[Outgoing], with_gso: bool) -> io::Result<usize> {
+        let parts: Vec<IoSlice<'_>> =
+            queue.iter().take(BATCH).map(|one| IoSlice::new(&one.bytes)).collect();
+        let mut messages = Vec::with_capacity(parts.len());
+        let mut counts = Vec::with_capacity(parts.len());
+        let mut at = 0;
+        while at < parts.len() {
+            let run = if with_gso { together(&queue[at..parts.len()]) } else { 1 };
+            let first = &queue[at];
+            // A message of one datagram is cut into none.
+            let segment = u16::try_from(first.bytes.len()).ok().filter(|_| run > 1);
+            let (class, parts) = (first.ecn.put(0), &parts[at..at + run]);
+            messages.push(Message { to: first.to, from: first.from, class, parts, segment });
+            counts.push(run);
+            at += run;
+        }
+        match self.port.send(&messages) {
+            Ok(sent) => Ok(counts[..sent].iter().sum()),
+            Err(error) if counts[0] > 1 && error.kind() != io::ErrorKind::WouldBlock => {
+                // Other errors are of this batch, such as an MTU that is too small for it just now.
+                self.with_gso = !is_without_gso(&error);
+                self.send_by(queue, false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether the kernel or the card cannot cut messages into datagrams.
+fn is_without_gso(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::IO | Errno::OPNOTSUPP))
 }
 
 /// Returns the number of datagrams from the first on that can be one message: all have the same
@@ -316,6 +329,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The kernel refuses datagrams to a broadcast address, one by one as well as cut.
+    #[test]
+    fn a_refused_batch_leaves_gso_to_the_next() {
+        let mut here = Udp::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        here.allow_gso();
+        let broadcast = SocketAddr::from(([255, 255, 255, 255], 9));
+        let batch = [[7; 100], [7; 100]].map(|bytes| Outgoing::new(broadcast, bytes.to_vec()));
+        let refused = here.send(&batch).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+        assert!(here.with_gso);
+        assert_eq!(here.send(&of(&[100, 100])).unwrap(), 2);
+        assert!(is_without_gso(&Errno::IO.into()) && !is_without_gso(&Errno::MSGSIZE.into()));
     }
 
     /// 127.0.0.2 is an address of every Linux host; the kernel itself would answer from 127.0.0.1.
