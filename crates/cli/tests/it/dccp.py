@@ -207,6 +207,38 @@ def survives():
     return found
 
 
+def scoped():
+    """Of two links with the same prefix of addresses, the peer's alone is a handover when it fails."""
+    run("ip -n a link add x type veth peer name x netns b")
+    for name in "ab":
+        run(f"ip -n {name} link set x up")
+    until(lambda: all(run(f"ip -n {name} -6 addr show tentative") == "" for name in "ab"))
+    found = {}
+    for link, other in ["wx", "xw"]:
+        shown = run(f"ip -n b -o -6 addr show dev {link} scope link")
+        peer = shown.split("inet6 ")[1].split("/")[0]
+        player, camera = Udp("b", 6, PORT), Udp("a", 6)
+        here, there = relays(6, "--encapsulate", host=f"{peer}%{link}")
+
+        def flows():
+            camera.send(b"frame")
+            return player.has_arrived()
+
+        until(flows)
+        run(f"ip -n b link set {other} down && ip -n b link set {link} down")
+        until(lambda: "way to the peer lost" in here.said())
+        run(f"ip -n b link set {link} up")
+        until(lambda: "way to the peer back" in here.said())
+        run(f"ip -n b link set {other} up")
+        until(lambda: run("ip -n b -6 addr show tentative") == "")
+        found[link] = here.said().count("way to the peer lost")
+        for end in (here, there):
+            end.child.kill()
+            end.child.wait()
+        player.socket.close()
+    return found
+
+
 def restarts():
     """A relay that is killed and started again is connected again."""
     player, camera = Udp("b", 4, PORT), Udp("a", 4)
@@ -346,5 +378,5 @@ if __name__ == "__main__":
         os.chdir(place)
         os.chmod(place, 0o777)
         build()
-        tasks = [carries, limits, survives, restarts, silences, narrow, idles, streams]
+        tasks = [carries, limits, survives, scoped, restarts, silences, narrow, idles, streams]
         print(json.dumps({task.__name__: task for task in tasks}[sys.argv[2]]()))

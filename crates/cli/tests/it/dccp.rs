@@ -185,6 +185,12 @@ fn a_stream_outlives_a_lost_carrier_and_a_new_address() {
 }
 
 #[test]
+fn a_peer_at_a_link_local_address_is_lost_with_its_own_link() {
+    let Some(found) = found("scoped") else { return };
+    assert_eq!(found, json!({ "w": 1, "x": 1 }));
+}
+
+#[test]
 fn a_relay_that_was_killed_is_connected_again() {
     let Some(found) = found("restarts") else { return };
     assert_eq!(found["here"]["restored"], 1, "{found:#}");

@@ -74,7 +74,8 @@ struct Watch {
     shared: Arc<Shared>,
     is_client: bool,
     netlink: Netlink,
-    seen: BTreeMap<IpAddr, Seen>,
+    /// Ways by host and scope.
+    seen: BTreeMap<(IpAddr, u32), Seen>,
 }
 
 impl Watch {
@@ -83,7 +84,9 @@ impl Watch {
         let hosts = self.shared.with(|state| state.machine.hosts());
         self.seen.retain(|host, _| hosts.contains(host));
         for host in hosts {
-            let Ok(way) = Way::to(&mut self.netlink, host.to_canonical()) else { continue };
+            let (address, scope) = host;
+            let way = Way::to(&mut self.netlink, address.to_canonical(), scope);
+            let Ok(way) = way else { continue };
             let is_up = way.is_some_and(|way| way.is_running);
             let Some(before) = self.seen.get(&host).copied() else {
                 self.seen.insert(host, Seen { way: way.filter(|_| is_up), is_up });
@@ -92,7 +95,7 @@ impl Watch {
             let change = before.change(way, self.is_client);
             let way = if is_up { way } else { before.way };
             self.seen.insert(host, Seen { way, is_up });
-            change.into_iter().for_each(|change| self.notify(host, change));
+            change.into_iter().for_each(|change| self.notify(address, change));
         }
     }
 
@@ -100,7 +103,7 @@ impl Watch {
     fn on_radio(&self, event: Event) {
         let Event::Roamed { interface } = event else { return };
         let is_over = |seen: &Seen| seen.way.is_some_and(|way| way.interface == interface);
-        for (host, _) in self.seen.iter().filter(|(_, seen)| is_over(seen)) {
+        for ((host, _), _) in self.seen.iter().filter(|(_, seen)| is_over(seen)) {
             self.notify(*host, Change::Roamed);
         }
     }

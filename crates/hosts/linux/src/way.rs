@@ -21,16 +21,20 @@ pub struct Way {
 }
 
 impl Way {
-    /// Asks the kernel; `None` without a route to the host.
+    /// Asks the kernel; `None` without a route to the host. A link-local address is that of a host
+    /// on the interface with the number `scope`; for others this is 0 (RFC 4007).
     ///
     /// # Errors
     /// If the kernel does not answer.
-    pub fn to(netlink: &mut Netlink, host: IpAddr) -> io::Result<Option<Self>> {
+    pub fn to(netlink: &mut Netlink, host: IpAddr, scope: u32) -> io::Result<Option<Self>> {
         let mut message = RouteMessage::default();
         message.header.address_family =
             if host.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
         message.header.destination_prefix_length = if host.is_ipv4() { 32 } else { 128 };
         message.attributes = vec![RouteAttribute::Destination(host.into())];
+        if scope != 0 {
+            message.attributes.push(RouteAttribute::Oif(scope));
+        }
         netlink.post(RouteNetlinkMessage::GetRoute(message), 0)?;
         let NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(route)) = answer(netlink)?
         else {

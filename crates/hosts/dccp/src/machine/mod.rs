@@ -225,10 +225,15 @@ impl Connections {
         self.lines.values().find(|line| line.is_alive()).map(Line::port)
     }
 
-    /// The hosts of the established connections.
-    pub fn hosts(&self) -> BTreeSet<IpAddr> {
+    /// The hosts of the established connections, each with the scope of its address: the number of
+    /// an interface, or 0.
+    pub fn hosts(&self) -> BTreeSet<(IpAddr, u32)> {
         let open = self.lines.values().filter(|line| line.is_alive());
-        open.map(|line| line.peer.address.ip()).collect()
+        let scope = |address| match address {
+            SocketAddr::V4(_) => 0,
+            SocketAddr::V6(six) => six.scope_id(),
+        };
+        open.map(|line| (line.peer.address.ip(), scope(line.peer.address))).collect()
     }
 
     /// Number of connections with state here: open ones, those whose handshake is not complete, and
