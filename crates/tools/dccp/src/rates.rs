@@ -10,11 +10,15 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::spawn_local;
+use tokio::time::sleep;
 
 /// Maximum number of clients; the oldest has to go.
 const CLIENTS: usize = 16;
+/// Time until a client is accepted after a failure.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A socket that is open. Its file is removed with it.
 #[derive(Debug)]
@@ -56,14 +60,7 @@ impl Rates {
         let clients = Rc::new(RefCell::new(Vec::new()));
         let accepted = Rc::clone(&clients);
         spawn_local(async move {
-            // Without descriptors there are no more clients.
-            while let Ok((client, _)) = listener.accept().await {
-                let mut clients = accepted.borrow_mut();
-                if clients.len() == CLIENTS {
-                    clients.remove(0);
-                }
-                clients.push(client);
-            }
+            attend(async || Ok(listener.accept().await?.0), &accepted).await;
         });
         Ok(Self { clients, path: listening.path })
     }
@@ -79,9 +76,62 @@ impl Rates {
     }
 }
 
+/// Accepts clients without end.
+async fn attend(
+    accept: impl AsyncFn() -> io::Result<UnixStream>,
+    clients: &RefCell<Vec<UnixStream>>,
+) {
+    loop {
+        let Ok(client) = accept().await else {
+            // File descriptors have run out.
+            sleep(PATIENCE).await;
+            continue;
+        };
+        let mut clients = clients.borrow_mut();
+        if clients.len() == CLIENTS {
+            clients.remove(0);
+        }
+        clients.push(client);
+    }
+}
+
 impl Drop for Rates {
     fn drop(&mut self) {
         // Without privileges it may stay; the next relay takes its place.
         let _ = fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::future::pending;
+    use tokio::runtime::Builder;
+    use tokio::sync::Notify;
+
+    #[test]
+    fn clients_are_accepted_after_a_lack_of_descriptors() {
+        let runtime = Builder::new_current_thread().enable_all().start_paused(true).build();
+        runtime.unwrap().block_on(async {
+            let (clients, calls) = (RefCell::new(Vec::new()), Cell::new(0));
+            let third = Notify::new();
+            let accept = async || {
+                calls.set(calls.get() + 1);
+                match calls.get() {
+                    1 => Err(io::ErrorKind::Other.into()),
+                    2 => Ok(UnixStream::pair()?.0),
+                    _ => {
+                        third.notify_one();
+                        pending().await
+                    }
+                }
+            };
+            tokio::select! {
+                () = attend(accept, &clients) => {}
+                () = third.notified() => {}
+            }
+            assert_eq!(clients.borrow().len(), 1);
+        });
     }
 }
