@@ -42,15 +42,18 @@ pub struct Config {
     pub max_streams: usize,
     /// Maximum bytes that the streams of a session buffer in each direction.
     pub max_buffered: u64,
+    /// Maximum bytes that the streams of all sessions buffer in each direction, beyond the 64 KiB
+    /// that each stream may count on.
+    pub max_buffered_in_all: u64,
 }
 
 /// Least retransmission timeout. TCP's leaves room for delayed ACKs, which SHAKE does not have;
 /// what a link that fails without a sign had in flight is late by this.
 const MIN_RTO: Duration = Duration::from_millis(100);
 /// Bytes of buffer that each stream may count on.
-const LEAST_SHARE: u64 = 64 << 10;
+pub(super) const LEAST_SHARE: u64 = 64 << 10;
 /// Part of what is left that a new stream may take beyond that.
-const PART: u64 = 16;
+pub(super) const PART: u64 = 16;
 
 impl Config {
     /// Bytes that a new stream of a session may buffer, beside `streams` that may buffer `taken`
@@ -76,6 +79,7 @@ impl Config {
             max_sessions: 1_024,
             max_streams: 1_024,
             max_buffered: 256 << 20,
+            max_buffered_in_all: 256 << 20,
         }
     }
 

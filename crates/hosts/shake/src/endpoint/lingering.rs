@@ -43,8 +43,8 @@ impl Session {
             stream.lingers_since = Some(now);
             self.lingering.insert((now, slot));
         }
-        if stream.lingers_since.is_some() && stream.share > 0 && stream.carrier.discard() {
-            stream.share = 0;
+        if stream.lingers_since.is_some() && stream.share.bytes() > 0 && stream.carrier.discard() {
+            stream.share.free();
         }
         let removal = self.removal(slot).map(|at| at.max(now));
         let Some(stream) = self.streams.get_mut(slot) else { return };

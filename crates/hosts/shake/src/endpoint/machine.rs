@@ -1,15 +1,17 @@
 //! The machine: handshakes, and the sessions that follow.
 
+use super::budget::Budget;
 use super::carrier::CarrierReport;
 use super::config::Config;
 use super::datagrams::{DatagramError, DatagramStats};
 use super::event::{Event, Refused, StreamState};
+use super::keys::Keys;
 use super::path::PathStats;
 use super::route::{MAX_PATHS, Route, Transmit};
 use super::sent::Sent;
 use super::session::Session;
 use super::settings::Settings;
-use crate::noise::{Channel, Initiator, answer};
+use crate::noise::{Initiator, answer};
 use bytes::Bytes;
 use fairwave_machine::Machine;
 use fairwave_units::{Duration, Instant, Seed, Stream as Draws};
@@ -79,6 +81,7 @@ struct Entry {
 #[derive(Debug)]
 pub struct Endpoint {
     pub(super) config: Config,
+    budget: Budget,
     pub(super) draws: Draws,
     /// By number; a number is never used again.
     sessions: BTreeMap<usize, Entry>,
@@ -102,6 +105,7 @@ impl Endpoint {
     /// A host without sessions.
     pub fn new(config: Config, seed: Seed) -> Self {
         Self {
+            budget: Budget::new(config.max_buffered_in_all),
             config,
             draws: seed.stream("shake/endpoint"),
             sessions: BTreeMap::new(),
@@ -270,10 +274,11 @@ impl Endpoint {
         let number = self.next;
         self.next += 1;
         let seed = Seed(self.draws.next_u64());
-        let session = Session::new(number, side, settings, keys.remote, keys.channel, now, seed);
-        let entry = Entry { session, index: keys.index, deadline: None, is_dirty: false };
+        let (index, budget) = (keys.index, self.budget.clone());
+        let session = Session::new(number, side, settings, keys, budget, now, seed);
+        let entry = Entry { session, index, deadline: None, is_dirty: false };
         self.sessions.insert(number, entry);
-        self.by_index.insert(keys.index, number);
+        self.by_index.insert(index, number);
         self.touch(number);
         number
     }
@@ -442,14 +447,6 @@ impl Endpoint {
             entry.deadline = deadline;
         }
     }
-}
-
-/// Result of a handshake.
-#[derive(Debug)]
-pub(super) struct Keys {
-    pub(super) index: u32,
-    pub(super) remote: u32,
-    pub(super) channel: Channel,
 }
 
 impl Machine for Endpoint {

@@ -4,12 +4,14 @@
 //! sealed records. Each stream of an application is a SHAKE connection of its own
 //! ([`fairwave_shake::Connection`]), which every path joins that has answered.
 
+mod budget;
 mod carrier;
 mod config;
 mod datagrams;
 mod event;
 mod exchange;
 mod joining;
+mod keys;
 mod lingering;
 mod machine;
 mod opening;

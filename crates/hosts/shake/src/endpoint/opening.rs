@@ -2,7 +2,8 @@
 
 use super::carrier;
 use super::event::Event;
-use super::machine::{Endpoint, Keys, Opening};
+use super::keys::Keys;
+use super::machine::{Endpoint, Opening};
 use super::route::{MAX_PATHS, Transmit};
 use super::settings::Settings;
 use crate::noise::Initiator;

@@ -1,9 +1,11 @@
 //! A session: the paths and the streams between two hosts that have keys.
 
+use super::budget::{Budget, Share};
 use super::carrier::{self, Carrier, CarrierReport, Piece};
 use super::config::Config;
 use super::datagrams::Datagrams;
 use super::event::{Event, StreamState};
+use super::keys::Keys;
 use super::path::{MIN_MSS, Path};
 use super::route::{MAX_PATHS, Route, Transmit};
 use super::sent::Sent;
@@ -53,7 +55,7 @@ pub(super) struct Stream {
     pub(super) mss: u16,
     pub(super) max_mss: u16,
     /// Bytes that it may buffer in each direction; none once its buffers were freed.
-    pub(super) share: u32,
+    pub(super) share: Share,
     sent: Sent,
 }
 
@@ -82,6 +84,7 @@ pub(super) struct Session {
     /// Its index at the peer.
     remote: u32,
     channel: Channel,
+    budget: Budget,
     draws: Draws,
     pub(super) paths: Vec<Path>,
     pub(super) streams: Slab<Stream>,
@@ -116,8 +119,8 @@ impl Session {
         number: usize,
         side: Side,
         settings: Settings,
-        remote: u32,
-        channel: Channel,
+        keys: Keys,
+        budget: Budget,
         now: Instant,
         seed: Seed,
     ) -> Self {
@@ -125,8 +128,9 @@ impl Session {
             number,
             side,
             settings,
-            remote,
-            channel,
+            remote: keys.remote,
+            channel: keys.channel,
+            budget,
             draws: seed.stream("shake/session"),
             paths: Vec::new(),
             streams: Slab::new(),
@@ -179,7 +183,7 @@ impl Session {
 
     fn add(&mut self, now: Instant, config: &Config, side: Side, id: u64) -> usize {
         let mss = self.stream_mss().min(config.max_mss);
-        let shares = self.streams.iter().map(|(_, stream)| u64::from(stream.share));
+        let shares = self.streams.iter().map(|(_, stream)| u64::from(stream.share.bytes()));
         let shares = shares.filter(|share| *share > 0);
         let (streams, taken) = shares.fold((0, 0), |(count, sum), share| (count + 1, sum + share));
         let legs = self.settings.weights.len();
@@ -187,18 +191,19 @@ impl Session {
             Mode::Multi => config.set.max_buffered(legs),
             _ => config.shake.send_buffer,
         };
-        let share = config.share(streams, taken).min(max);
-        let receive_buffer = share.min(config.shake.receive_buffer);
+        let share = self.budget.take(config.share(streams, taken).min(max));
+        let bytes = share.bytes();
+        let receive_buffer = bytes.min(config.shake.receive_buffer);
         let carrier = match self.settings.mode {
             Mode::Multi => {
                 let (weights, draws) = (&self.settings.weights, &mut self.draws);
-                let set = config.set.within(share, legs);
+                let set = config.set.within(bytes, legs);
                 carrier::set(now, &set, side, id, mss, weights, draws)
             }
             mode => {
                 let shake = fairwave_shake::Config {
                     mss: mss.into(),
-                    send_buffer: share,
+                    send_buffer: bytes,
                     receive_buffer,
                     ..config.shake
                 };

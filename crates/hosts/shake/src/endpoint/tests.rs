@@ -13,6 +13,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 mod datagrams;
 mod lingering;
+mod memory;
 mod mtus;
 mod pauses;
 mod priority;

@@ -82,6 +82,7 @@ impl Shared {
             },
             // The buffers are those of the scenario.
             max_buffered: u64::MAX,
+            max_buffered_in_all: u64::MAX,
             ..Config::new(Psk::of(&shared_key(seed)))
         };
         let ways = multi.paths.iter().map(|path| {

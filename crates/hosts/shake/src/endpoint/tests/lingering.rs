@@ -49,7 +49,7 @@ fn streams_that_are_over_take_no_buffer() {
 /// The bytes that a released stream may buffer.
 fn share(net: &mut Net, end: End, (session, stream): (usize, usize)) -> u32 {
     let mut share = 0;
-    net.host(end).with(session, |open| share = open.streams[stream].share);
+    net.host(end).with(session, |open| share = open.streams[stream].share.bytes());
     share
 }
 
