@@ -25,11 +25,13 @@ pub(super) struct Thinned {
     stride: u64,
     /// Number of values in the last span.
     filled: u64,
+    /// Earliest and latest time of all values; `None` without a value.
+    extent: Option<(Instant, Instant)>,
 }
 
 impl Default for Thinned {
     fn default() -> Self {
-        Self { spans: Vec::new(), stride: 1, filled: 1 }
+        Self { spans: Vec::new(), stride: 1, filled: 1, extent: None }
     }
 }
 
@@ -42,8 +44,10 @@ impl Thinned {
     /// Adds a range of values.
     pub(super) fn add(&mut self, at: Instant, low: i64, high: i64) {
         let next = Span { from: at, to: at, low, high };
-        let whole = self.spans.first().map_or(0, |first| at.since(first.from).as_nanos());
-        let near = |last: &Span| at.since(last.to).as_nanos() <= whole / GAP;
+        let (earliest, latest) = self.extent.unwrap_or((at, at));
+        self.extent = Some((earliest.min(at), latest.max(at)));
+        let longest = self.longest_merged_gap();
+        let near = |last: &Span| last.gap(next) <= longest;
         match self.spans.last_mut().filter(|last| self.filled < self.stride && near(last)) {
             Some(last) => {
                 *last = last.with(next);
@@ -69,16 +73,29 @@ impl Thinned {
         self.spans.last().copied()
     }
 
+    /// The longest gap that is merged over, in nanoseconds.
+    fn longest_merged_gap(&self) -> u64 {
+        self.extent.map_or(0, |(earliest, latest)| latest.since(earliest).as_nanos() / GAP)
+    }
+
     fn thin(&mut self) {
-        let whole = match (self.spans.first(), self.spans.last()) {
-            (Some(first), Some(last)) => last.to.since(first.from).as_nanos(),
-            _ => 0,
-        };
+        self.merge_pairs(self.longest_merged_gap());
+        // Time that only advances has at most `GAP` longer gaps. A clock that is set back again
+        // and again makes any number of them.
+        if self.spans.len() > 2 * CAPACITY {
+            self.merge_pairs(u64::MAX);
+        }
+        self.stride = self.stride.saturating_mul(2);
+        self.filled = self.stride;
+    }
+
+    /// Merges neighbours in pairs, unless the gap between them is longer than `longest`
+    /// nanoseconds.
+    fn merge_pairs(&mut self, longest: u64) {
         let mut merged: Vec<Span> = Vec::with_capacity(self.spans.len());
         let mut may_grow = false;
         for span in &self.spans {
-            let near = |last: &Span| span.from.since(last.to).as_nanos() <= whole / GAP;
-            match merged.last_mut().filter(|last| may_grow && near(last)) {
+            match merged.last_mut().filter(|last| may_grow && last.gap(*span) <= longest) {
                 Some(last) => {
                     *last = last.with(*span);
                     may_grow = false;
@@ -90,8 +107,6 @@ impl Thinned {
             }
         }
         self.spans = merged;
-        self.stride *= 2;
-        self.filled = self.stride;
     }
 }
 
@@ -103,6 +118,11 @@ impl Span {
             low: self.low.min(other.low),
             high: self.high.max(other.high),
         }
+    }
+
+    /// Nanoseconds between both, in whichever order they are; zero if they overlap.
+    fn gap(self, other: Self) -> u64 {
+        other.from.since(self.to).max(self.from.since(other.to)).as_nanos()
     }
 }
 
@@ -137,7 +157,31 @@ mod tests {
         assert_eq!(thinned.spans().iter().filter(over).count(), 0, "the gap was drawn over");
     }
 
+    #[test]
+    fn a_clock_set_back_does_not_fill_the_memory() {
+        let mut thinned = Thinned::default();
+        (0..1500).for_each(|n| thinned.value(ms(1_000_000 + n), 9));
+        (0..100_000).for_each(|n| thinned.value(ms(400_000 + n), n as i64 % 7));
+        assert!(thinned.spans().len() <= 2 * CAPACITY + GAP as usize);
+        let over = |span: &&Span| span.from < ms(600_000) && span.to > ms(900_000);
+        assert_eq!(thinned.spans().iter().filter(over).count(), 0, "the step was drawn over");
+    }
+
     proptest! {
+        #[test]
+        fn a_clock_that_jumps_stays_within_the_bound(
+            times in prop::collection::vec((0u64..1_000_000, -9i64..9), 0..9000),
+        ) {
+            let mut thinned = Thinned::default();
+            times.iter().for_each(|(at, value)| thinned.value(ms(*at), *value));
+            let spans = thinned.spans();
+            prop_assert!(spans.len() <= 2 * CAPACITY + GAP as usize);
+            let low = times.iter().map(|(_, value)| *value).min();
+            prop_assert_eq!(spans.iter().map(|span| span.low).min(), low);
+            let last = times.iter().map(|(at, _)| ms(*at)).max();
+            prop_assert_eq!(spans.iter().map(|span| span.to).max(), last);
+        }
+
         #[test]
         fn everything_is_within_some_span(
             steps in prop::collection::vec((0u64..50, -9i64..9), 0..9000),
