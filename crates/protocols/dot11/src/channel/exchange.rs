@@ -330,7 +330,10 @@ impl<P: Copy> Channel<P> {
                 self.schedule(after_sifs, answer(ResponseKind::Cts, tx.reserved_until));
             }
             FrameKind::Cts if phase == Phase::AwaitingCts => {
-                self.macs[tx.to as usize].phase = Phase::Sending;
+                let mac = &mut self.macs[tx.to as usize];
+                mac.phase = Phase::Sending;
+                // The RTS's timer may end later than the data, which would count as unanswered.
+                mac.attempt += 1;
                 self.follow(tx.to, now);
             }
             FrameKind::Ack | FrameKind::BlockAck if phase == Phase::AwaitingAck => {

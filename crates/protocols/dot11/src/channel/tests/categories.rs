@@ -201,6 +201,21 @@ fn a_cts_to_itself_goes_before_ofdm_data() {
     assert_eq!(rig.kinds(), [FrameKind::Data, FrameKind::Ack]);
 }
 
+/// With DSSS stations the timeout after an RTS, 222 us, ends when the data has been sent, 162 us at
+/// 54 Mbps, and before its ACK has come. It is that of the RTS alone.
+#[test]
+fn the_timeout_of_an_rts_ends_with_its_cts() {
+    let mut config = config(Standard::G);
+    config.phy.with_dsss = true;
+    config.rts_threshold = Some(0);
+    let mode = config.phy.mode(BitRate::mbps(54)).unwrap();
+    let mut rig = Rig::new(config, &[radio("ap", 0.0), radio("sta", 4.0)]);
+    rig.send(at(100), 1, Mpdu { bytes: 900, mode, ..mpdu(0, 7) });
+    rig.run_until(at(10_000));
+    assert_eq!(rig.kinds(), [FrameKind::Rts, FrameKind::Cts, FrameKind::Data, FrameKind::Ack]);
+    assert_eq!(rig.channel.stats(RadioId(1)).failures, 0);
+}
+
 /// Without acknowledgement a frame is sent once, whatever becomes of it.
 #[test]
 fn what_nobody_acknowledges_is_never_repeated() {
