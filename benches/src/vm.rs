@@ -32,12 +32,6 @@ pub(crate) enum Show {
     Shake,
 }
 
-/// The beginning of a page with its links as seen from results/guests: those of its source, in
-/// benches/src/vm, are a folder deeper.
-fn relinked(head: &str) -> String {
-    head.replace("](../../../", "](../../")
-}
-
 /// Boots a guest, and prints its results.
 pub(crate) fn vm(show: Show) -> Outcome {
     match show {

@@ -1,8 +1,7 @@
 //! `cargo xtask vm dccp`: our DCCP and that of Debian's kernel 6.1 send to each other, over a path
 //! with delay and loss. The results are written to a page.
 
-use super::guest::Guest;
-use super::relinked;
+use super::guest::{Guest, relinked};
 use std::fs;
 use xtask::shell::{Outcome, cargo, note, root, run_aside};
 use xtask::workspace;

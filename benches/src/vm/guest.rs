@@ -77,3 +77,9 @@ impl Guest {
         }
     }
 }
+
+/// The beginning of a page with its links as seen from results/guests: those of its source, in
+/// benches/src/vm, are a folder deeper.
+pub(super) fn relinked(head: &str) -> String {
+    head.replace("](../../../", "](../../")
+}

@@ -1,8 +1,7 @@
 //! `cargo xtask vm soc`: an access point with WPA2 and three stations over the simulated radios of
 //! Debian's kernel 6.1. The guest checks the results; its transcript is written as a page.
 
-use super::guest::{Guest, WITH_RADIOS};
-use super::relinked;
+use super::guest::{Guest, WITH_RADIOS, relinked};
 use crate::agent;
 use std::fs;
 use xtask::shell::{Outcome, cargo, note, root, run_aside};

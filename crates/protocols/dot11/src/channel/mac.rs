@@ -70,7 +70,8 @@ pub(super) struct Mac {
     /// those of none.
     pub(super) peer: Peers,
     pub(super) errors: Stream,
-    /// Number of the timeout in force: a stale one is recognised. Each attempt and each CTS adds one.
+    /// Number of the timeout in force, so that a stale one is recognised. Each attempt and each
+    /// CTS adds one.
     pub(super) attempt: u64,
     /// Whether the RTS or data frame of this attempt met another transmission.
     pub(super) collided: bool,
