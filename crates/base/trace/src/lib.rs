@@ -289,7 +289,7 @@ pub struct StationSample {
     pub airtime: Duration,
     /// Time spent transmitting ACK and CTS, cumulative.
     pub control_airtime: Duration,
-    /// Contention window now.
+    /// Contention window now; with EDCA, of best effort.
     pub cw: u32,
     /// Level over noise of the last frame addressed to this radio that it decoded.
     pub snr: Option<Db>,

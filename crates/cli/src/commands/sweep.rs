@@ -92,6 +92,10 @@ pub(super) fn run(common: &Common, args: &Sweep) -> Result<(), Failure> {
 /// The error for a refused directory, with the number of this sweep's runs in it.
 fn interrupted(common: &Common, plan: &Plan, shard: Option<Shard>, failure: Failure) -> Failure {
     let (Failure::Usage(text), Some(out)) = (&failure, &common.out) else { return failure };
+    // Nothing can be resumed while another process makes it.
+    if fairwave_lab::place::Place::claim(out).is_err() {
+        return failure;
+    }
     let Extent { all, missing, which, option } = Extent::of(plan, shard, out);
     if missing == all {
         return failure;

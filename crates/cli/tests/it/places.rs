@@ -35,6 +35,22 @@ fn a_directory_that_another_process_writes_into_is_refused_even_with_force() {
     assert!(!entries(&out).contains(&".fairwave.lock".to_owned()), "the lock goes with its holder");
 }
 
+/// What another process makes at the moment cannot be resumed, with or without `--resume`.
+#[test]
+fn a_sweep_that_another_process_makes_is_not_to_be_resumed() {
+    let place = scratch();
+    let scenario = tiny().display().to_string();
+    let args = ["sweep", &scenario, "--set", "sweep.seeds=1", "--out", "out"];
+    ends_with(0, place.path(), &args);
+    let lock = File::create(place.path().join("out/.fairwave.lock")).unwrap();
+    lock.lock().unwrap();
+    for more in [&[][..], &["--resume"]] {
+        let (_, err) = ends_with(2, place.path(), &[&args[..], more].concat());
+        assert!(err.contains("another fairwave is writing into it"), "{err}");
+        assert!(!err.contains("--resume"), "{err}");
+    }
+}
+
 #[test]
 fn of_several_processes_with_one_new_directory_one_has_it() {
     let place = scratch();

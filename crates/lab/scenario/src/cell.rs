@@ -74,7 +74,7 @@ keys! {
         /// Rule by which access points distinguish good links from bad ones, for queues that pass
         /// over bad ones, or "off".
         link_monitor: Option<LinkMonitor> = link_monitor().or_word("off").or(None);
-        /// Data frames of this MPDU size and above use RTS/CTS, or "off".
+        /// Data frames, and A-MPDUs as a whole, of this size and above use RTS/CTS, or "off".
         rts_threshold: Option<u32> = size(0, 65_536).or_word("off").or(layer.rts_threshold());
         /// Attempts for frames without RTS.
         short_retry_limit: u32 = count(1, 255).or(7);

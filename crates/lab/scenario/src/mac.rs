@@ -29,7 +29,8 @@ pub enum Mac {
 }
 
 impl Mac {
-    /// Data frames of this MPDU size in bytes and above use RTS (dot11RTSThreshold).
+    /// Data frames, and A-MPDUs as a whole, of this size in bytes and above use RTS
+    /// (dot11RTSThreshold).
     pub(crate) fn rts_threshold(self) -> Option<u32> {
         match self {
             Mac::Standard | Mac::WaveLan => None,

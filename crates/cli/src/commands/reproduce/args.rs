@@ -79,7 +79,7 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "N")]
     pub(super) seeds: Option<u32>,
     /// Run the map of this claim, or of `all`, without the study around it
-    #[arg(long, value_name = "CLAIM", conflicts_with = "from")]
+    #[arg(long, value_name = "CLAIM", conflicts_with_all = ["from", "verbose"])]
     pub(super) map: Option<String>,
     /// With `--map`: in one set-up only, with series and captures; axes that are not named keep the
     /// value of the study's own files

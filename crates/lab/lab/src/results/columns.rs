@@ -426,9 +426,11 @@ pub const STATIONS: Table<StationRow> = Table {
     columns: &[
         integer("t_ns", "Virtual time in nanoseconds.", &|r: &StationRow| time(r.at)),
         text("station", "Name of the node.", &|r: &StationRow| Cell::Text(r.station.clone())),
-        integer("attempts", "Data frames put on the air, retries included.", &|r: &StationRow| {
-            Cell::unsigned(r.sample.attempts)
-        }),
+        integer(
+            "attempts",
+            "Attempts at data frames and A-MPDUs, retries and unanswered RTS included.",
+            &|r: &StationRow| Cell::unsigned(r.sample.attempts),
+        ),
         integer("failures", "Attempts without an acknowledgement.", &|r: &StationRow| {
             Cell::unsigned(r.sample.failures)
         }),
@@ -451,9 +453,11 @@ pub const STATIONS: Table<StationRow> = Table {
         integer("control_airtime_ns", "Time spent transmitting ACK and CTS.", &|r: &StationRow| {
             nanos(r.sample.control_airtime)
         }),
-        integer("cw_slots", "Contention window now.", &|r: &StationRow| {
-            Cell::unsigned(r.sample.cw.into())
-        }),
+        integer(
+            "cw_slots",
+            "Contention window now; with EDCA, of best effort.",
+            &|r: &StationRow| Cell::unsigned(r.sample.cw.into()),
+        ),
         or_null(&integer(
             "snr_millidb",
             "Level over noise of the last frame that it received, in thousandths of a dB; null for \

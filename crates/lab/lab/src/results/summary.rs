@@ -207,7 +207,7 @@ pub struct QueueSummary {
 pub struct StationSummary {
     /// Its node's name.
     pub name: String,
-    /// Data frames put on the air, retries included.
+    /// Attempts at data frames and A-MPDUs, retries and unanswered RTS included.
     pub attempts: u64,
     /// Attempts without an acknowledgement.
     pub failures: u64,
