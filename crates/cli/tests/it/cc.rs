@@ -156,7 +156,7 @@ END
 const WIRE: &str = r#"
 a=fwcc-a-$$ b=fwcc-b-$$ server=
 end() {
-    [ -z "$server" ] || kill "$server" || true
+    for job in "$server" "${watcher:-}"; do [ -z "$job" ] || kill "$job" || true; done
     ip netns del "$a" || true; ip netns del "$b" || true
 }
 trap end EXIT
@@ -182,7 +182,7 @@ $F cc unload fw_compound
 $F cc status --watch --json > told 2> watching & watcher=$!
 await has '^\[' told
 {WIRE}
-nobody iperf3 -c 10.9.0.2 -C fw_ackloss_reno -P 4 -t 3 -J > reno & client=$!
+nobody iperf3 -c 10.9.0.2 -C fw_ackloss_reno -P 4 -t 15 -J > reno & client=$!
 all_have() {{ $F cc status --json > status; [ "$(grep -c "$1" status)" -ge 4 ]; }}
 await all_have '"remote": "10.9.0.2:5201"'
 ip netns exec "$a" nft -f - <<'END'
@@ -202,7 +202,7 @@ await answered
 kill $watcher; wait $watcher || true
 ip netns exec "$a" nft delete table ip t
 $F cc target 10.9.0.2 --rate '4 Mbps' --cap --json > targets
-nobody iperf3 -c 10.9.0.2 -C fw_tcp_av -t 1 -J > aiming & client=$!
+nobody iperf3 -c 10.9.0.2 -C fw_tcp_av -t 5 -J > aiming & client=$!
 await status_has '"target_bps": 4000000'
 wait $client
 $F cc target 10.9.0.2 --remove --json > targets
