@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent / "fairwave"
 HEAD = """# The Python package, name by name
 
 Made by `cargo xtask gen` from the package's signatures and docstrings. [Python](python.md) shows
-the package in use, [An algorithm of one's own](own-algorithm.md) the modules `cc`, `scheduler` and
+the package in use, [Use your own algorithm](own-algorithm.md) the modules `cc`, `scheduler` and
 `rate_control`, [Learning](gym.md) the environments.
 """
 # Modules, the names of each on the page (none: all that do not begin with "_"), and the name by

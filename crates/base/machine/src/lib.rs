@@ -71,11 +71,11 @@ pub trait Machine {
     /// An observation for the application or the trace.
     type Event;
 
-    /// Takes one fact. Afterwards call [`Machine::poll`] until `None`, then read
-    /// [`Machine::deadline`].
+    /// Takes one fact. Afterwards drain the machine: [`Machine::poll`], then [`Machine::event`],
+    /// each until `None`; then read [`Machine::deadline`].
     fn handle(&mut self, now: Instant, input: Self::Input);
 
-    /// Time has come. Early or repeated calls do nothing.
+    /// Handles the deadline, if it is due. Early or repeated calls do nothing.
     fn wake(&mut self, now: Instant);
 
     /// The next thing to transmit; `None` means drained.

@@ -5,9 +5,8 @@
 //! [`Sink`], and the result of a run is its [`Outcome`]. The same world and seed give the same
 //! samples and outcome on any machine.
 //!
-//! [`Simulation`] is the same in steps, for a host with a clock and packets of its own.
-//!
-//! [`Simulation`] has an example in steps. A world is usually made from a scenario file:
+//! [`Simulation`] does the same in steps, for a host with a clock and packets of its own; it has an
+//! example. A world is usually made from a scenario file:
 //! `crates/lab/scenario/examples` has programs that do so.
 
 mod actors;

@@ -170,8 +170,8 @@ impl<'w> Simulation<'w> {
         self.network.access.is_away(station)
     }
 
-    /// Lets everything happen that is due until `now`, which is not before the last call, and not
-    /// after the end of the run. Otherwise it counts as that.
+    /// Handles all events due until `now`. A time before the last call or after the end of the run
+    /// counts as that one.
     pub fn advance_to(&mut self, now: Instant) {
         let now = now.min(self.end);
         self.run_until(now, &mut |_| true);
@@ -401,7 +401,7 @@ impl<'w> Simulation<'w> {
         let node = self.network.access.node(cell, radio);
         // The category of which the radio has as many frames as it takes.
         let mut full = None;
-        // Owners hear only of frames that may not have arrived, and of packets from outside.
+        // Owners are notified of frames that may not have arrived, and of packets from outside.
         let is_doubtful = fate == Fate::RetryLimit || !self.world.cells[cell].acknowledges;
         for id in packets {
             let packet = self.network.access.radios.packet(cell, *id);

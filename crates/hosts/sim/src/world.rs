@@ -1,5 +1,5 @@
-//! Input of the simulator, with every default resolved: plain values that `fairwave-lab` builds
-//! from a scenario file and any Rust program can build itself.
+//! Input of the simulator, with every default resolved: plain values that `fairwave-scenario`
+//! builds from a scenario file, and that any Rust program can build itself.
 
 pub use crate::flow::screen::{Playout, Policy};
 pub use crate::flow::transports::*;
@@ -72,7 +72,7 @@ pub enum Monitor {
     },
 }
 
-/// An access point that weighs its stations by their reports on their channels (Aida, Tobe and
+/// An access point that weights its stations by their reports of channel quality (Aida, Tobe and
 /// Tokuda 2003). Stations that roam cannot be among them.
 #[derive(Clone, Debug)]
 pub struct Soc {

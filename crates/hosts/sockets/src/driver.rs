@@ -8,10 +8,10 @@ use fairwave_machine::datagram::{Datagrams, Outgoing};
 use fairwave_units::{Duration, Instant};
 use std::io;
 
-/// The loop looks at the clock, without sleeping, for so long before a deadline: a sleep ends
-/// about this much late.
+/// Time before a deadline in which the loop polls the clock instead of sleeping: a sleep ends about
+/// this much late.
 const AWAKE: Duration = Duration::from_micros(150);
-/// Datagrams, as far as one call does not take more, before the machine's deadline has its turn.
+/// Datagrams taken before the machine's deadline is handled; the last call may take more.
 const TURN: usize = 64;
 /// Outputs of a machine that are handed to the kernel before it is asked for more.
 const TOGETHER: usize = 64;
@@ -129,7 +129,7 @@ impl<T: Transport> Driver<T> {
         let until = machine.deadline().map_or(until, |deadline| deadline.min(until));
         self.sleep(until)?;
         if !self.receive(machine, events) {
-            // What is still in the socket arrived before now, and must be told first.
+            // What is still in the socket arrived before now, and must be handled first.
             return Ok(());
         }
         let now = self.clock.now();

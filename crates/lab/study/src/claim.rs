@@ -41,8 +41,8 @@ impl Verdict {
         }
     }
 
-    /// The verdict where so few seeds ran that an interval may reach over a limit by chance: it is
-    /// undecided where all that is not met are numbers with ends of intervals in them.
+    /// The verdict after few seeds, whose intervals are wide: undecided instead of failed if every
+    /// unmet condition uses the end of an interval.
     pub fn of_few_seeds(conditions: &[Condition], seeds: u64) -> Self {
         let by_chance = |c: &Condition| c.is_met() != Some(false) || c.has_ends();
         match Self::of(conditions) {

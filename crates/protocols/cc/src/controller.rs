@@ -106,7 +106,7 @@ pub struct LossEvent {
     /// stack may give the congestion window in its place (Linux).
     pub flight: u32,
     /// As [`AckEvent::una`], by the ACK that showed it: [`Controller::on_ack`] may follow for that
-    /// ACK. A reduction is over whose `next` is not above.
+    /// ACK. A reduction whose `next` is not above it has ended.
     pub una: u64,
     /// As [`AckEvent::next`]: losses below this offset belong to the same event.
     pub next: u64,
@@ -185,10 +185,9 @@ pub trait Controller: Debug + Send {
         let _ = now;
     }
 
-    /// ACKs were lost on the way back, as [`crate::AckLoss`] found. The default does nothing;
-    /// an algorithm that takes part lowers its window as for a lost segment, without recovery, and
-    /// goes
-    /// `part` of that way only (a part above one counts as one).
+    /// ACKs were lost on the way back, as [`crate::AckLoss`] found. The default does nothing.
+    /// An algorithm that takes part lowers its window as for a lost segment, without recovery, by
+    /// the fraction `part` of that reduction (at most one).
     fn on_ack_loss(&mut self, loss: &LossEvent, part: Fraction) {
         let _ = (loss, part);
     }

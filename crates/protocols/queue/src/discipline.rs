@@ -28,8 +28,8 @@ pub trait Discipline<T>: Debug + Send {
     /// Removes the oldest item for `receiver` that `goes` selects, which is not sent: the queue is
     /// replaced, or the receiver has left. Nobody is charged for it, and the other items stay as
     /// they are. Where datagrams and TCP, or ACKs and other packets, have queues of their own, the
-    /// oldest of the first of them goes, though another may hold an older one. Schedulers of hosts
-    /// give the items of a receiver without weight, too.
+    /// oldest of the first such queue is removed, even if another queue holds an older one.
+    /// Schedulers of hosts give the items of a receiver without weight, too.
     fn withdraw(&mut self, now: Instant, receiver: u32, goes: Goes<'_, T>) -> Option<T>;
 
     /// Bytes of the item that [`Discipline::pop_to`] considers first; it may drop that one and
@@ -87,9 +87,8 @@ pub trait Discipline<T>: Debug + Send {
         let _ = (now, receiver, is_good);
     }
 
-    /// Returns the time at which [`Discipline::pop`] may give something though it gave nothing now;
-    /// `None` where a queue gives something whenever it holds something for a host that may be
-    /// served.
+    /// Returns the time from which [`Discipline::pop`] may return an item after it returned `None`;
+    /// `None` for a queue that never holds items back by time.
     fn deadline(&self) -> Option<Instant> {
         None
     }

@@ -3,9 +3,7 @@
 //! A [`Discipline`] holds items, which report their properties ([`Item`]). It has neither a clock
 //! nor a link: the host passes the time, and takes an item whenever it can send one. Any call may
 //! drop any item in the queue; [`Discipline::dropped`] returns the dropped items. [`Spec`] is a
-//! discipline with its parameters, and [`ALL`] the list of disciplines. `examples/by_hand.rs` feeds
-//! one by hand.
-//!
+//! discipline with its parameters, and [`ALL`] the list of disciplines.//!
 //! `cargo run -p fairwave-queue --example by_hand` feeds schedulers by hand.
 //!
 //! ```

@@ -109,8 +109,9 @@ impl Table {
         self.notify(place);
     }
 
-    /// Whether there is room for one more. A station with a key never makes room; one without
-    /// does so for one with, and for its like if it has been silent for as long as ages it out.
+    /// Makes room for one more station, and returns whether there is room. A station with a key is
+    /// never evicted; one without a key is for one with, and for another without if it has been
+    /// silent for as long as ages it out.
     fn make_room(&mut self, now: Instant, has_key: bool) -> bool {
         if self.entries.len() < self.config.max_stations {
             return true;

@@ -1,5 +1,5 @@
 //! Receiver Estimated Maximum Bitrate (draft-alvestrand-rmcat-remb-03 section 2.2): an RTCP packet
-//! that tells a sender of media its maximum rate. And how RTCP is told from RTP on one port (RFC
+//! that gives a media sender its maximum rate. Also distinguishes RTCP from RTP on one port (RFC
 //! 5761 section 4).
 
 use super::Error;

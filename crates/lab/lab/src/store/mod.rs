@@ -1,7 +1,7 @@
 //! A store of results by their keys: the same scenario, seed and version give the same bytes, so
 //! that nothing need be run twice.
 //!
-//! Results lie one behind the other in numbered files (`record` has their bytes), which only grow:
+//! Results are appended to numbered files (`record` has their bytes), which only grow:
 //! each is of one version of the code, and is removed as a whole. A process that is killed leaves
 //! at most one record that is cut short, which the next writer removes. Processes may share a
 //! store: each appends under the lock of a file, and sees the records that the others append.

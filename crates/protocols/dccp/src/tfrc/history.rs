@@ -1,10 +1,10 @@
 //! From packets that arrive to loss events (RFC 5348, sections 5.1 to 5.3; RFC 4342, section 10.2).
 //!
 //! A packet is lost when [`NDUPACK`] packets with higher numbers arrived; one that comes later
-//! still fills the hole again, and the events are told anew from there. Losses within a round trip
-//! are one event. What a round trip is, a [`Rule`] says: by nominal times of arrival, or by the
-//! window counter of CCID 3. By time a long gap in the arrivals is many events, by counters it is
-//! one, for nothing arrived that could tell losses apart.
+//! still fills the hole again, and the loss events are recomputed from there. Losses within a
+//! round trip are one event. What a round trip is, a [`Rule`] says: by nominal times of arrival, or
+//! by the window counter of CCID 3. By time a long gap in the arrivals is many events, by counters
+//! it is one, for nothing arrived that could tell losses apart.
 //!
 //! Sequence numbers are extended to 64 bits by the caller and never wrap.
 
@@ -207,7 +207,7 @@ impl History {
         if arrival.marked {
             let mark = Hole::mark(arrival, arrival.counter);
             if pending {
-                // No event at or above it was told. It is told in the order of numbers, after
+                // No event at or above it was reported. It is in the order of numbers, after
                 // what is missing below: nothing may be missing below what is lost.
                 self.holes.give_up_below(arrival.seq);
                 self.holes.insert(mark);

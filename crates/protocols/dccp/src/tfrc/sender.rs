@@ -65,7 +65,7 @@ pub struct Sender {
     pacer: Pacer,
     limited: DataLimited,
     handover: Handover,
-    /// Remedy A: the most that is allowed before a handover and during it.
+    /// Remedy A: the maximum rate before a handover and during it.
     cap: Option<Cap>,
 }
 
@@ -276,7 +276,8 @@ impl Sender {
             ..Handover::default()
         };
         if self.config.remedies.leave_out {
-            // Nobody may send for ever without feedback because the end was never told.
+            // The end of the handover may never be reported, and nobody may send for ever without
+            // feedback.
             self.timer = Some(now + Duration::from_secs_f64(T_MBI));
         }
     }

@@ -478,7 +478,7 @@ impl<P: Copy> Channel<P> {
             self.report_to_rate_control(contender, false, now);
             self.contenders[contender as usize].batch.failures += 1;
         } else {
-            // No CTS says nothing of the rate of the data.
+            // A missing CTS says nothing about the data rate.
             self.contenders[contender as usize].batch.is_mode_chosen = true;
         }
         if was_long && self.requests_missing(contender) {
@@ -492,7 +492,7 @@ impl<P: Copy> Channel<P> {
     /// Doubles CW and tries again, or drops frames at either retry limit (clause 10.3.4.4). The
     /// rest of a batch then begins as after a success (clause 10.23.2.2).
     fn retry(&mut self, contender: u32, is_long: bool, now: Instant) {
-        // Without a frame sent, an internal collision, nothing of the batch has failed.
+        // After an internal collision nothing was sent, so no frame of the batch has failed.
         let own = &self.contenders[contender as usize];
         if own.serving == Serving::Batch && own.batch.sending > 0 && !own.batch.asks {
             let given_up = self.count_failures(contender, is_long);

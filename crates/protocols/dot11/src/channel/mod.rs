@@ -220,8 +220,8 @@ impl<P: Copy> Channel<P> {
             && batch.mode.format() >= Format::Ht
     }
 
-    /// Whether a receiver holds back a frame with a payload that `is` the one, because another
-    /// before it is missing.
+    /// Whether a receiver holds back a frame whose payload satisfies `is`, because an earlier one
+    /// is missing.
     pub fn holds(&self, is: impl Fn(&P) -> bool) -> bool {
         self.contenders.iter().any(|Contender { batch, .. }| {
             let waiting = batch.handed_up..batch.frames.len();

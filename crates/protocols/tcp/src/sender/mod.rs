@@ -57,7 +57,7 @@ pub(crate) struct Sender<P: Payload> {
     /// The recovery under way.
     episode: Episode,
     duplicates: Duplicates,
-    /// Time-based loss detection is wanted where SACK was agreed on, and its state.
+    /// Whether RACK is used if SACK is negotiated.
     wants_rack: bool,
     /// Tick of the clock behind timestamps.
     tick: Duration,
@@ -223,7 +223,8 @@ impl<P: Payload> Sender<P> {
         self.timing.start_timer(now);
     }
 
-    /// The timer expired for a SYN: backs off after `linear` expiries. How often in silence by now.
+    /// Handles the expired timer of a SYN; the RTO backs off only after `linear` expiries. Returns
+    /// the number of expiries since the peer's last segment.
     pub(crate) fn expire_silently(&mut self, now: Instant, linear: u32) -> u32 {
         self.timing.expire_after(now, linear)
     }

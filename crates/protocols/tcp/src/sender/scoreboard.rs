@@ -14,9 +14,9 @@ pub(crate) struct Record {
     pub(crate) start: u64,
     /// Sequence space it takes: payload, and one for a FIN.
     pub(crate) len: u32,
-    /// Timestamp value that it left with last.
+    /// Timestamp value of its last transmission.
     timestamp: u32,
-    /// Time at which it left last.
+    /// Time of its last transmission.
     sent: Sent,
     /// State of the rate sampler then.
     departure: Departure,
@@ -93,7 +93,7 @@ pub(crate) struct Scoreboard {
     high_rxt: u64,
     /// End of the highest SACKed segment.
     high_sacked: u64,
-    /// Everything below that is not SACKed is marked lost.
+    /// Offset below which every segment that is not SACKed is marked lost.
     lost_below: u64,
     /// Blocks of the last ACK: their ranges need not be examined again.
     known: [(u64, u64); 4],
@@ -101,7 +101,8 @@ pub(crate) struct Scoreboard {
     lost: u64,
     /// Segments that are SACKed.
     sacked: u32,
-    /// RACK has settled every original below: it has arrived, is lost, or was sent again.
+    /// Offset below which RACK has settled every original transmission: it arrived, is marked lost,
+    /// or was retransmitted.
     settled_below: u64,
     /// Retransmissions in the order in which they left, where RACK is on: when, and where they
     /// end.
