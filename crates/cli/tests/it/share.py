@@ -38,8 +38,6 @@ def build():
     run(f"ip -n l addr add {LENDER}/24 dev lan")
     for name, address in [("b", "10.88.0.1"), ("h", NEIGHBOUR)]:
         run(f"ip -n {name} link add lan type veth peer name lan-{name} netns l")
-        # As with netifd, a port of a bridge has no addresses.
-        run(f"ip -n l link set lan-{name} addrgenmode none")
         run(f"ip -n l link set lan-{name} master lan up")
         run(f"ip -n {name} addr add {address}/24 dev lan && ip -n {name} link set lan up")
     for number, name in enumerate("bl"):
@@ -145,14 +143,6 @@ def is_whole(got, name):
     return got.wait(timeout=PATIENCE_S) == 0 and digest("got") == digest(name)
 
 
-def until_settled(name):
-    """Waits until a host may use its addresses of IPv6."""
-    end = time.monotonic() + PATIENCE_S
-    while run(f"ip -n {name} -6 addr show tentative"):
-        assert time.monotonic() < end, "it takes too long"
-        time.sleep(0.02)
-
-
 def until_has(size):
     end = time.monotonic() + PATIENCE_S
     while not os.path.exists("got") or os.path.getsize("got") < size:
@@ -173,24 +163,6 @@ def carries():
     found = {"listed": listed, "client": result, "lender": lender.end(), "first": lender.first}
     server.end()
     return found
-
-
-def scoped():
-    """A lender that has link-local addresses alone is listed, and lends."""
-    server = serve()
-    run(f"ip -n l addr del {LENDER}/24 dev lan")
-    for name in "bl":
-        until_settled(name)
-    lender = lend(*ALLOW)
-    line = ["ip", "netns", "exec", "b", FAIRWAVE, "share", "list", "--json"]
-    listed = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
-    both = connect("--via", "up0", "--borrow", "lender")
-    both.note_with("lender can be used")
-    result = both.end()
-    lender.end()
-    server.end()
-    index = int(run("ip netns exec b cat /sys/class/net/lan/ifindex"))
-    return {"listed": listed, "client": result, "index": index}
 
 
 def survives():
@@ -296,7 +268,7 @@ if __name__ == "__main__":
                 file.write(f"a secret {secret}\n")
         run("head -c 6000000 /dev/urandom > file")
         child = web()
-        tasks = {"carries": carries, "scoped": scoped, "survives": survives, "ends": ends, 
-                 "limits": limits, "refuses": refuses, "replugs": replugs}
+        tasks = {"carries": carries, "survives": survives, "ends": ends, "limits": limits,
+                 "refuses": refuses, "replugs": replugs}
         print(json.dumps(tasks[sys.argv[2]]()))
         child.kill()

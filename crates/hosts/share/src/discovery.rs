@@ -7,7 +7,7 @@
 use fairwave_units::BitRate;
 use mdns_sd::{Error, IfKind, ResolvedService, ScopedIp, ServiceDaemon, ServiceEvent, ServiceInfo};
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::net::{IpAddr, SocketAddr};
 use std::time;
 use tokio::time::{sleep, timeout};
 
@@ -25,7 +25,7 @@ const SEARCH: time::Duration = time::Duration::from_secs(4);
 pub struct Announced {
     /// Its name.
     pub name: String,
-    /// Its addresses, those of IPv4 first, link-local ones of IPv6 last.
+    /// Its addresses, IPv4 first.
     pub addresses: Vec<SocketAddr>,
     /// The bandwidth that it lends, if it limits that.
     pub rate: Option<BitRate>,
@@ -119,48 +119,16 @@ async fn search<T>(mut take: impl FnMut(Announced) -> Option<T>) -> Result<T, Er
     taken.ok_or_else(|| Error::Msg("the search has ended".to_owned()))
 }
 
-/// An address, and the number of the interface where it was found.
-fn scoped(ip: &ScopedIp) -> (IpAddr, u32) {
-    let scope = match ip {
-        ScopedIp::V6(six) => six.scope_id().index,
-        _ => 0,
-    };
-    (ip.to_ip_addr(), scope)
-}
-
-/// Addresses that other hosts can use: those of IPv4 first, link-local ones of IPv6 last.
-fn usable(ips: impl Iterator<Item = (IpAddr, u32)>, port: u16) -> Vec<SocketAddr> {
-    let of = |(ip, scope): (IpAddr, u32)| match ip {
-        IpAddr::V4(_) => Some(SocketAddr::new(ip, port)),
-        // The number means something for link-local addresses alone (RFC 4007), which need it.
-        IpAddr::V6(six) if !six.is_unicast_link_local() => Some(SocketAddr::new(ip, port)),
-        IpAddr::V6(six) => (scope != 0).then(|| SocketAddrV6::new(six, port, 0, scope).into()),
-    };
-    let mut addresses: Vec<_> = ips.filter(|(ip, _)| !ip.is_loopback()).filter_map(of).collect();
-    let is_local =
-        |address: &SocketAddr| matches!(address, SocketAddr::V6(six) if six.scope_id() != 0);
-    addresses.sort_by_key(|address| (address.is_ipv6(), is_local(address), *address));
-    addresses.dedup();
-    addresses
-}
-
 fn announced(service: &ResolvedService) -> Option<Announced> {
     let name = service.get_fullname().strip_suffix(SERVICE)?.strip_suffix('.')?.to_owned();
-    let addresses = usable(service.get_addresses().iter().map(scoped), service.get_port());
+    let usable = |ip: &IpAddr| match ip {
+        IpAddr::V4(ip) => !ip.is_loopback(),
+        // A link-local one would need the number of an interface.
+        IpAddr::V6(ip) => !ip.is_loopback() && !ip.is_unicast_link_local(),
+    };
+    let ips = service.get_addresses().iter().map(ScopedIp::to_ip_addr).filter(usable);
+    let mut addresses: Vec<_> = ips.map(|ip| SocketAddr::new(ip, service.get_port())).collect();
+    addresses.sort_by_key(|address| (address.is_ipv6(), *address));
     let rate = service.get_property_val_str(RATE).and_then(|rate| rate.parse().ok());
     (!addresses.is_empty()).then_some(Announced { name, addresses, rate: rate.map(BitRate) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn link_local_addresses_have_their_interface_and_come_last() {
-        let found = [("fe80::1", 3), ("fe80::1", 0), ("fd00::1", 3), ("::1", 1), ("192.0.2.1", 0)];
-        let found = found.map(|(ip, scope)| (ip.parse().unwrap(), scope));
-        let usable = usable(found.into_iter(), 7).into_iter().map(|it| it.to_string());
-        let usable: Vec<_> = usable.collect();
-        assert_eq!(usable, ["192.0.2.1:7", "[fd00::1]:7", "[fe80::1%3]:7"]);
-    }
 }
