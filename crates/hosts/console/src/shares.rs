@@ -1,4 +1,4 @@
-//! Places of a common resource, such as threads, of which each owner may have a part.
+//! Limits of a resource that clients share, such as threads: in total, and for each client.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -83,7 +83,8 @@ impl Table {
             .map_or((None, &[]), |entry| (entry.level.map(|level| level.soc), &entry.last_reported))
     }
 
-    /// A look at a station that a report is there of.
+    /// For a report that has arrived: whether its station has a key, never reported before, has a
+    /// level, and has a guard that saw no report. `None` for a station that is not registered.
     pub(crate) fn glance(&self, station: Mac) -> Option<[bool; 4]> {
         self.entries.get(station).map(Entry::glance)
     }
@@ -110,8 +111,8 @@ impl Table {
     }
 
     /// Makes room for one more station, and returns whether there is room. A station with a key is
-    /// never evicted; one without a key is for one with, and for another without if it has been
-    /// silent for as long as ages it out.
+    /// never evicted. One without a key is evicted for a station with one, and after it has been
+    /// silent for `forget_after` also for another without.
     fn make_room(&mut self, now: Instant, has_key: bool) -> bool {
         if self.entries.len() < self.config.max_stations {
             return true;

@@ -495,7 +495,7 @@ impl Member {
         self.ready.is_some() && has_flows
     }
 
-    /// Starts the server's end of a flow at the begin of the window.
+    /// Starts the server's end of a flow at the beginning of the window.
     fn begin(&mut self, label: FlowLabel, window: Window, hub: &Hub) -> Arc<Counter> {
         let is_up = self.is_up(label.flow);
         let budget = Arc::clone(&self.budget);
