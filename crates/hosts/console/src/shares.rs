@@ -47,7 +47,7 @@ impl<K: Ord> Shares<K> {
         let own = own.acquire_owned().await.ok()?;
         let free = Arc::clone(&self.free).acquire_owned().await.ok()?;
         let work = move || {
-            // The place is free when the function returns, also if nobody waits for that.
+            // The place is free when the function returns, even if its future was dropped.
             let _taken = Place { _own: own, _free: free };
             function()
         };

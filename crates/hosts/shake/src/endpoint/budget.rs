@@ -4,8 +4,8 @@ use super::config::{LEAST_SHARE, PART};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that the streams of all sessions may still buffer in each direction, beyond the least
-/// share of each.
+/// Bytes that the streams of all sessions may still buffer in each direction, beyond the
+/// minimum share of each.
 #[derive(Clone, Debug)]
 pub(super) struct Budget(Arc<AtomicU64>);
 

@@ -276,8 +276,8 @@ impl Sender {
             ..Handover::default()
         };
         if self.config.remedies.leave_out {
-            // The end of the handover may never be reported, and nobody may send for ever without
-            // feedback.
+            // If the end of the handover is never reported, the sender still must not go without
+            // feedback for ever.
             self.timer = Some(now + Duration::from_secs_f64(T_MBI));
         }
     }

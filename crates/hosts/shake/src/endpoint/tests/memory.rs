@@ -4,7 +4,7 @@ use super::super::config::LEAST_SHARE;
 use super::*;
 
 impl Net {
-    /// Bytes that the streams of a session of the server may buffer beyond the least shares.
+    /// Bytes that the streams of a session of the server may buffer beyond the minimum shares.
     fn extra(&mut self, session: usize) -> u64 {
         let mut sum = 0;
         let of = |stream: &session::Stream| u64::from(stream.share.bytes());

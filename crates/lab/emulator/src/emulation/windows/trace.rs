@@ -70,7 +70,7 @@ struct Writing {
 }
 
 impl Writing {
-    /// Writes events from the beginning of the run to its end.
+    /// Writes events of the whole run.
     fn follow(mut self, begun: &Receiver<Clock>) -> Result<Windows, NoWindows> {
         let Ok(clock) = begun.recv() else { return Ok(self.windows) };
         while !matches!(begun.try_recv(), Err(TryRecvError::Disconnected)) {
